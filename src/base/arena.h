@@ -1,0 +1,30 @@
+/* A region allocator: many small objects with one owner and one end of life.
+ *
+ * Memory comes in chunks from the tracked allocator (class given at creation), so a job's arena is counted. Not
+ * thread-safe. Objects are aligned to 16 bytes. Nothing is freed alone; arena_release returns to an earlier mark.
+ */
+#ifndef CUZK_BASE_ARENA_H
+#define CUZK_BASE_ARENA_H
+
+#include <stddef.h>
+#include "base/buffer.h"
+
+typedef struct arena arena;
+typedef struct arena_mark {
+    void *chunk;
+    size_t used;
+} arena_mark;
+
+/* chunk_bytes 0: 1 MiB. NULL with err filled when there is no memory. Destroy accepts NULL. `secret` classes are wiped. */
+arena *arena_create(buffer_class cls, size_t chunk_bytes, cuzk_error *err);
+void arena_destroy(arena *a);
+/* Zeroed memory; NULL when out of memory or over the arena's limit. */
+void *arena_alloc(arena *a, size_t bytes);
+/* count * size with overflow check. */
+void *arena_alloc_array(arena *a, size_t count, size_t size);
+char *arena_strdup(arena *a, const char *s, size_t len);
+arena_mark arena_save(const arena *a);
+void arena_release(arena *a, arena_mark m);
+size_t arena_bytes(const arena *a);
+
+#endif
