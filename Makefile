@@ -1,0 +1,41 @@
+# Short names for the CMake presets (CMakePresets.json). Build folders are build/<preset>.
+.PHONY: help setup build demo test test-slow bench fuzz format
+
+help:
+	@echo 'make build      release program: build/release/cuzk'
+	@echo 'make demo       builds, then makes and verifies a proof on this machine'
+	@echo 'make test       installs missing packages (Debian), builds, runs the tests (minutes)'
+	@echo 'make test-slow  the tests that take longer'
+	@echo 'make bench      builds and runs the benchmarks of bench/'
+	@echo 'make fuzz       builds the fuzz targets (clang) and runs each for FUZZ_SECONDS (default 60)'
+	@echo 'make format     lays out all sources with clang-format'
+
+setup:
+	@tools/setup-debian.sh
+
+build: setup
+	@cmake --preset release -Wno-dev >/dev/null
+	@cmake --build --preset release
+
+demo: build
+	@tools/demo.sh build/release/cuzk
+
+test: build
+	@ctest --preset release
+
+test-slow: build
+	@ctest --preset slow
+
+bench: build
+	@cmake --build --preset release --target bench
+	@for program in build/release/bench/bench_*; do [ ! -x "$$program" ] || "$$program" || exit 1; done
+
+FUZZ_SECONDS ?= 60
+fuzz:
+	@tools/setup-debian.sh fuzz
+	@cmake --preset fuzz -Wno-dev >/dev/null
+	@cmake --build --preset fuzz
+	@tools/run-fuzz.sh build/fuzz/fuzz $(FUZZ_SECONDS)
+
+format:
+	@tools/check-format.sh --fix
