@@ -1,0 +1,40 @@
+/* Chooses the CPU version of the kernels once (math/kernels.h). */
+#include "math/kernels.h"
+
+#include <stdatomic.h>
+#include "base/cpu.h"
+
+#define KERNEL_VERSION(isa)                                                                                            \
+    static const struct math_kernels math_kernels_##isa = {                                                            \
+        .isa = #isa,                                                                                                   \
+        .field = &field_kernels_##isa,                                                                                 \
+    };
+KERNEL_VERSION(portable)
+#ifdef CUZK_X86_64
+KERNEL_VERSION(adx)
+#endif
+
+const struct math_kernels *const *math_kernels_all(size_t *n) {
+    static const struct math_kernels *const all[] = {
+        &math_kernels_portable,
+#ifdef CUZK_X86_64
+        &math_kernels_adx,
+#endif
+    };
+    *n = 1;
+#ifdef CUZK_X86_64
+    if (cpu_get()->bmi2_adx) *n = 2;
+#endif
+    return all;
+}
+
+const struct math_kernels *math_kernels(void) {
+    static _Atomic(const struct math_kernels *) chosen;
+    const struct math_kernels *k = atomic_load_explicit(&chosen, memory_order_acquire);
+    if (k == NULL) {
+        size_t n;
+        k = math_kernels_all(&n)[n - 1];
+        atomic_store_explicit(&chosen, k, memory_order_release); /* every thread finds the same one */
+    }
+    return k;
+}

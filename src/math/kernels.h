@@ -1,0 +1,57 @@
+/* The table of CPU versions.
+ *
+ * Each source in math/kernels/ is compiled once per CPU version with CUZK_ISA set to portable or adx, and exports one
+ * struct of functions named with KERNEL_NAME, so that the versions live side by side in one program. math_kernels() is
+ * the best version that this CPU runs (base/cpu.h; the environment can lower it); math_kernels_all() lists every
+ * version it can run, for tests.
+ *
+ * To add a kernel file x: a struct x_kernels, its extern lines below, a member of math_kernels, and the lines in
+ * kernels.c. Thread-safe.
+ */
+#ifndef CUZK_MATH_KERNELS_H
+#define CUZK_MATH_KERNELS_H
+
+#include <stddef.h>
+#include "math/field.h"
+
+/* Only in kernel sources: KERNEL_NAME(field_kernels) is field_kernels_portable, field_kernels_adx, … */
+#ifdef CUZK_ISA
+#define KERNEL_PASTE_(a, b) a##_##b
+#define KERNEL_PASTE(a, b) KERNEL_PASTE_(a, b)
+#define KERNEL_NAME(x) KERNEL_PASTE(x, CUZK_ISA)
+#endif
+
+/* Loops over arrays of n elements; r may be a or b, but may not overlap them otherwise. */
+struct field_kernels {
+    void (*fr_add)(fr *r, const fr *a, const fr *b, size_t n);
+    void (*fr_sub)(fr *r, const fr *a, const fr *b, size_t n);
+    void (*fr_mul)(fr *r, const fr *a, const fr *b, size_t n);
+    void (*fr_sqr)(fr *r, const fr *a, size_t n);
+    void (*fr_from_canon)(fr *r, const fr_canon *a, size_t n);
+    void (*fr_to_canon)(fr_canon *r, const fr *a, size_t n);
+    void (*fr_batch_inv)(fr *a, size_t n, fr *scratch);
+    void (*fp_add)(fp *r, const fp *a, const fp *b, size_t n);
+    void (*fp_sub)(fp *r, const fp *a, const fp *b, size_t n);
+    void (*fp_mul)(fp *r, const fp *a, const fp *b, size_t n);
+    void (*fp_sqr)(fp *r, const fp *a, size_t n);
+    void (*fp_inv)(fp *r, const fp *a, size_t n);
+};
+
+#define KERNEL_VERSION(isa) extern const struct field_kernels field_kernels_##isa;
+KERNEL_VERSION(portable)
+#ifdef CUZK_X86_64
+KERNEL_VERSION(adx)
+#endif
+#undef KERNEL_VERSION
+
+struct math_kernels {
+    const char *isa; /* "portable", "adx", … */
+    const struct field_kernels *field;
+};
+
+/* The best version. Static storage. */
+const struct math_kernels *math_kernels(void);
+/* Every version that this CPU can run, slowest first; *n of them. Static storage. */
+const struct math_kernels *const *math_kernels_all(size_t *n);
+
+#endif
