@@ -36,7 +36,9 @@ typedef struct {
     uint64_t l[6];
 } fp_canon;
 
-#ifdef CUZK_ISA_ADX
+/* Not without optimisation: the compiler then wastes the registers that the assembly needs. */
+#if (defined(CUZK_ISA_ADX) || defined(CUZK_ISA_IFMA)) && defined(__OPTIMIZE__)
+#define FIELD_ADX
 #include "math/field_adx.h"
 #endif
 
@@ -91,7 +93,6 @@ static inline int64_t field_divsteps_62_var(int64_t eta, uint64_t f, uint64_t g,
 #define FIELD_C fr_canon
 #define FIELD_LIMBS 4
 #define FIELD_CONST(x) FR_##x
-#define FIELD_ADX(x) adx4_##x
 #include "math/field_template.h"
 
 #define FIELD(x) fp_##x
@@ -99,7 +100,6 @@ static inline int64_t field_divsteps_62_var(int64_t eta, uint64_t f, uint64_t g,
 #define FIELD_C fp_canon
 #define FIELD_LIMBS 6
 #define FIELD_CONST(x) FP_##x
-#define FIELD_ADX(x) adx6_##x
 #include "math/field_template.h"
 
 /* Uniform from the system's generator, by rejection: 255 bits until the number is below r. */

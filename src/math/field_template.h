@@ -14,7 +14,7 @@
  * and modular inversion" (2019), with runs of zero bits skipped, in batches of 62 steps. Nothing here hides its data
  * from timing except by accident.
  *
- * With CUZK_ISA_ADX defined (math/field.h) products and sums are the assembly of math/field_adx.h instead.
+ * With FIELD_ADX defined (math/field.h) products and sums are the assembly of math/field_adx.h instead.
  */
 
 /* 62-bit limbs of the inversion: numbers of up to |2m|. */
@@ -71,17 +71,38 @@ static inline void FIELD(reduce_once)(FIELD_T *r, const uint64_t *t) {
     for (int i = 0; i < FIELD_LIMBS; i++) r->l[i] = (t[i] & keep) | (d[i] & ~keep);
 }
 
-#ifdef CUZK_ISA_ADX
+#ifdef FIELD_ADX
+
+#define FIELD_ADX_PASTE_(op, n) ADX_##op##_##n
+#define FIELD_ADX_PASTE(op, n) FIELD_ADX_PASTE_(op, n)
+#define FIELD_ADX_OP(op) FIELD_ADX_PASTE(op, FIELD_LIMBS)
 
 static inline void FIELD(add)(FIELD_T *r, const FIELD_T *a, const FIELD_T *b) {
-    FIELD_ADX(add)(r->l, a->l, b->l, FIELD(modulus));
+    FIELD_T t = *a, s;
+    FIELD_ADX_OP(ADD)(t.l, b->l); /* no carry out: 2m < 2^(64 N) */
+    FIELD_ADX_OP(REDUCE_ONCE)(s.l, t.l, FIELD(modulus));
+    *r = s;
 }
+
 static inline void FIELD(sub)(FIELD_T *r, const FIELD_T *a, const FIELD_T *b) {
-    FIELD_ADX(sub)(r->l, a->l, b->l, FIELD(modulus));
+    FIELD_T t = *a, s;
+    uint64_t mask;
+    FIELD_ADX_OP(SUB)(t.l, b->l, mask);
+    for (int i = 0; i < FIELD_LIMBS; i++) s.l[i] = FIELD(modulus)[i] & mask;
+    FIELD_ADX_OP(ADD)(t.l, s.l);
+    *r = t;
 }
+
 static inline void FIELD(mul)(FIELD_T *r, const FIELD_T *a, const FIELD_T *b) {
-    FIELD_ADX(mul)(r->l, a->l, b->l, FIELD(modulus), FIELD_CONST(NEG_INV));
+    FIELD_T t, s;
+    FIELD_ADX_OP(MUL)(t.l, a->l, b->l, FIELD(modulus), (int64_t)FIELD_CONST(NEG_INV));
+    FIELD_ADX_OP(REDUCE_ONCE)(s.l, t.l, FIELD(modulus));
+    *r = s;
 }
+
+#undef FIELD_ADX_PASTE_
+#undef FIELD_ADX_PASTE
+#undef FIELD_ADX_OP
 
 #else
 
@@ -421,4 +442,3 @@ static inline bool FIELD(sqrt)(FIELD_T *r, const FIELD_T *a) {
 #undef FIELD_C
 #undef FIELD_LIMBS
 #undef FIELD_CONST
-#undef FIELD_ADX

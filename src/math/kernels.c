@@ -4,10 +4,12 @@
 #include <stdatomic.h>
 #include "base/cpu.h"
 
-#define KERNEL_VERSION(isa)                                                                                            \
-    static const struct math_kernels math_kernels_##isa = {                                                            \
-        .isa = #isa,                                                                                                   \
-        .field = &field_kernels_##isa,                                                                                 \
+#define KERNEL_VERSION(v)                                                                                              \
+    static const struct math_kernels math_kernels_##v = {                                                              \
+        .isa = #v,                                                                                                     \
+        .field = &field_kernels_##v,                                                                                   \
+        .msm = &msm_kernels_##v,                                                                                       \
+        .ntt = &ntt_kernels_##v,                                                                                       \
     };
 KERNEL_VERSION(portable)
 #ifdef CUZK_X86_64
@@ -28,8 +30,13 @@ const struct math_kernels *const *math_kernels_all(size_t *n) {
     return all;
 }
 
+static _Atomic(const struct math_kernels *) chosen;
+
+void math_kernels_use(const struct math_kernels *k) {
+    atomic_store_explicit(&chosen, k, memory_order_release);
+}
+
 const struct math_kernels *math_kernels(void) {
-    static _Atomic(const struct math_kernels *) chosen;
     const struct math_kernels *k = atomic_load_explicit(&chosen, memory_order_acquire);
     if (k == NULL) {
         size_t n;

@@ -13,6 +13,8 @@
 
 #include <stddef.h>
 #include "math/field.h"
+#include "math/msm_kernels.h"
+#include "math/ntt_kernels.h"
 
 /* Only in kernel sources: KERNEL_NAME(field_kernels) is field_kernels_portable, field_kernels_adx, … */
 #ifdef CUZK_ISA
@@ -37,7 +39,10 @@ struct field_kernels {
     void (*fp_inv)(fp *r, const fp *a, size_t n);
 };
 
-#define KERNEL_VERSION(isa) extern const struct field_kernels field_kernels_##isa;
+#define KERNEL_VERSION(v)                                                                                              \
+    extern const struct field_kernels field_kernels_##v;                                                               \
+    extern const struct msm_kernels msm_kernels_##v;                                                                   \
+    extern const struct ntt_kernels ntt_kernels_##v;
 KERNEL_VERSION(portable)
 #ifdef CUZK_X86_64
 KERNEL_VERSION(adx)
@@ -47,10 +52,14 @@ KERNEL_VERSION(adx)
 struct math_kernels {
     const char *isa; /* "portable", "adx", … */
     const struct field_kernels *field;
+    const struct msm_kernels *msm;
+    const struct ntt_kernels *ntt;
 };
 
 /* The best version. Static storage. */
 const struct math_kernels *math_kernels(void);
+/* Makes math_kernels() answer k from now on (NULL: the best again), for tests and benchmarks of one version. */
+void math_kernels_use(const struct math_kernels *k);
 /* Every version that this CPU can run, slowest first; *n of them. Static storage. */
 const struct math_kernels *const *math_kernels_all(size_t *n);
 
