@@ -1,8 +1,8 @@
 /* Cancellation and progress of long work.
  *
  * A cuzk_control is borrowed by a call until it returns. `cancel` may be set by any thread (or a signal handler) and is
- * looked at between tiles of work; the call then returns CUZK_CANCELLED with everything freed. `progress` is called from
- * the thread that made the call or from a pool worker, never by two at once for one control.
+ * looked at between tiles of work; the call then returns CUZK_CANCELLED with everything freed. `progress` is called
+ * from the thread that made the call or from a pool worker, never by two at once for one control.
  */
 #ifndef CUZK_CONTROL_H
 #define CUZK_CONTROL_H

@@ -1,4 +1,5 @@
-/* Status codes: one list gives code, name, text, gRPC status, HTTP status, exit status and whether trying again can help.
+/* Status codes: one list gives code, name, text, gRPC status, HTTP status, exit status and whether trying again can
+ * help.
  *
  * Success is 0, every failure is a positive code that never changes its number. Detail goes into a cuzk_error
  * (cuzk/error.h). Thread-safety: pure functions.
