@@ -39,14 +39,15 @@
     "adcxq %[lo], %[top]\n\t"                                                                                          \
     "adoxq %[lo], %[top]\n\t"
 
-/* t = (t + k m) / 2^64 with the word `top` above t. */
+/* t = (t + k m) / 2^64 with the word `top` above t. The lowest product cancels t0, so it is not added: it carries
+ * exactly when t0 is not 0, which is when adding 2^64 - 1 to t0 carries. */
 #define ADX_REDUCE_HEAD                                                                                                \
     "movabsq %[inv], %%rdx\n\t"                                                                                        \
     "imulq %[t0], %%rdx\n\t"                                                                                           \
     "xorl %k[lo], %k[lo]\n\t"                                                                                          \
-    "mulxq (%[m]), %[lo], %[hi]\n\t"                                                                                   \
-    "adcxq %[t0], %[lo]\n\t"                                                                                           \
-    "movq %[hi], %[t0]\n\t"
+    "notq %[lo]\n\t"                                                                                                   \
+    "adcxq %[lo], %[t0]\n\t"                                                                                           \
+    "mulxq (%[m]), %[lo], %[t0]\n\t"
 #define ADX_REDUCE_NEXT(o, t, below)                                                                                   \
     "adcxq %[" #t "], %[" #below "]\n\t"                                                                               \
     "mulxq " #o "(%[m]), %[lo], %[" #t "]\n\t"                                                                         \
@@ -71,11 +72,11 @@
 
 #define ADX_MUL_4(t, a_, b_, m_, inv_)                                                                                 \
     do {                                                                                                               \
-        uint64_t lo_, hi_, top_, k_;                                                                                   \
+        uint64_t lo_, top_, k_;                                                                                        \
         __asm__(ADX_ROW_0_HEAD ADX_ROW_0_NEXT(24, t3, top) ADX_ROW_0_TAIL ADX_REDUCE_4 ADX_ROW_4(8)                    \
                     ADX_REDUCE_4 ADX_ROW_4(16) ADX_REDUCE_4 ADX_ROW_4(24) ADX_REDUCE_4                                 \
                 : [t0] "=&r"(t[0]), [t1] "=&r"(t[1]), [t2] "=&r"(t[2]), [t3] "=&r"(t[3]), [lo] "=&r"(lo_),             \
-                  [hi] "=&r"(hi_), [top] "=&r"(top_), "=&d"(k_)                                                        \
+                  [top] "=&r"(top_), "=&d"(k_)                                                                         \
                 : [a] "r"(a_), [b] "r"(b_), [m] "r"(m_), [inv] "i"(inv_), "m"(*(const uint64_t(*)[4])(a_)),            \
                   "m"(*(const uint64_t(*)[4])(b_))                                                                     \
                 : "cc");                                                                                               \
@@ -83,12 +84,12 @@
 
 #define ADX_MUL_6(t, a_, b_, m_, inv_)                                                                                 \
     do {                                                                                                               \
-        uint64_t lo_, hi_, top_, k_;                                                                                   \
+        uint64_t lo_, top_, k_;                                                                                        \
         __asm__(ADX_ROW_0_HEAD ADX_ROW_0_NEXT(24, t3, t4) ADX_ROW_0_NEXT(32, t4, t5) ADX_ROW_0_NEXT(40, t5, top)       \
                     ADX_ROW_0_TAIL ADX_REDUCE_6 ADX_ROW_6(8) ADX_REDUCE_6 ADX_ROW_6(16) ADX_REDUCE_6 ADX_ROW_6(24)     \
                         ADX_REDUCE_6 ADX_ROW_6(32) ADX_REDUCE_6 ADX_ROW_6(40) ADX_REDUCE_6                             \
                 : [t0] "=&r"(t[0]), [t1] "=&r"(t[1]), [t2] "=&r"(t[2]), [t3] "=&r"(t[3]), [t4] "=&r"(t[4]),            \
-                  [t5] "=&r"(t[5]), [lo] "=&r"(lo_), [hi] "=&r"(hi_), [top] "=&r"(top_), "=&d"(k_)                     \
+                  [t5] "=&r"(t[5]), [lo] "=&r"(lo_), [top] "=&r"(top_), "=&d"(k_)                                      \
                 : [a] "r"(a_), [b] "r"(b_), [m] "r"(m_), [inv] "i"(inv_), "m"(*(const uint64_t(*)[6])(a_)),            \
                   "m"(*(const uint64_t(*)[6])(b_))                                                                     \
                 : "cc");                                                                                               \
