@@ -23,9 +23,21 @@ static const status_row *row_of(cuzk_status s) {
     return i < sizeof rows / sizeof rows[0] ? &rows[i] : &unknown;
 }
 
-const char *cuzk_status_name(cuzk_status s) { return row_of(s)->name; }
-const char *cuzk_status_text(cuzk_status s) { return row_of(s)->text; }
-int cuzk_status_grpc(cuzk_status s) { return row_of(s)->grpc; }
-int cuzk_status_http(cuzk_status s) { return row_of(s)->http; }
-int cuzk_status_exit(cuzk_status s) { return row_of(s)->exit; }
-bool cuzk_status_retryable(cuzk_status s) { return row_of(s)->retryable; }
+const char *cuzk_status_name(cuzk_status s) {
+    return row_of(s)->name;
+}
+const char *cuzk_status_text(cuzk_status s) {
+    return row_of(s)->text;
+}
+int cuzk_status_grpc(cuzk_status s) {
+    return row_of(s)->grpc;
+}
+int cuzk_status_http(cuzk_status s) {
+    return row_of(s)->http;
+}
+int cuzk_status_exit(cuzk_status s) {
+    return row_of(s)->exit;
+}
+bool cuzk_status_retryable(cuzk_status s) {
+    return row_of(s)->retryable;
+}
