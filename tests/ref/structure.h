@@ -1,0 +1,11 @@
+/* Compares a circuit's structure with its line in tests/data/digests.tsv (made by the reference implementation). */
+#ifndef CUZK_TESTS_REF_STRUCTURE_H
+#define CUZK_TESTS_REF_STRUCTURE_H
+
+#include "r1cs/cs.h"
+
+/* True when counts, non-zeros, densities and digest are those of line `name` of `path`; otherwise false, with the
+ * differences on stderr. */
+bool structure_equal(const char *path, const char *name, cs_circuit f, const void *params);
+
+#endif
