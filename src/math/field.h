@@ -36,10 +36,15 @@ typedef struct {
     uint64_t l[6];
 } fp_canon;
 
-/* Not without optimisation: the compiler then wastes the registers that the assembly needs. */
-#if (defined(CUZK_ISA_ADX) || defined(CUZK_ISA_IFMA)) && defined(__OPTIMIZE__)
+/* Sums in assembly everywhere on x86-64 except in the portable kernels, which stay plain C so that plain C is tested;
+ * products in the kernels for newer CPUs. Not without optimisation: the compiler then wastes the registers that the
+ * assembly needs. */
+#if defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(CUZK_ISA_PORTABLE)
+#define FIELD_ASM
+#if defined(CUZK_ISA_ADX) || defined(CUZK_ISA_IFMA)
 #define FIELD_ADX
-#include "math/field_adx.h"
+#endif
+#include "math/field_x86.h"
 #endif
 
 /* 62 division steps on the low words of f (odd) and g: t = (u, v, q, r) with 2^62 (f', g') = (u f + v g, q f + r g).

@@ -14,7 +14,7 @@
  * and modular inversion" (2019), with runs of zero bits skipped, in batches of 62 steps. Nothing here hides its data
  * from timing except by accident.
  *
- * With FIELD_ADX defined (math/field.h) products and sums are the assembly of math/field_adx.h instead.
+ * With FIELD_ASM defined (math/field.h) sums, with FIELD_ADX products too, are the assembly of math/field_x86.h.
  */
 
 /* 62-bit limbs of the inversion: numbers of up to |2m|. */
@@ -59,6 +59,35 @@ static inline bool FIELD(limbs_reduced)(const uint64_t *l) {
     return borrow != 0;
 }
 
+#ifdef FIELD_ASM
+
+#define FIELD_PASTE_(op, n) op##_##n
+#define FIELD_PASTE(op, n) FIELD_PASTE_(op, n)
+#define FIELD_OP(op) FIELD_PASTE(op, FIELD_LIMBS)
+
+/* r = t - m when t >= m, else t; t < 2m. */
+static inline void FIELD(reduce_once)(FIELD_T *r, const uint64_t *t) {
+    FIELD_T s;
+    FIELD_OP(ASM_REDUCE_ONCE)(s.l, t, FIELD(modulus));
+    *r = s;
+}
+
+static inline void FIELD(add)(FIELD_T *r, const FIELD_T *a, const FIELD_T *b) {
+    FIELD_T t = *a;
+    FIELD_OP(ASM_ADD)(t.l, b->l); /* no carry out: 2m < 2^(64 N) */
+    FIELD(reduce_once)(r, t.l);
+}
+
+static inline void FIELD(sub)(FIELD_T *r, const FIELD_T *a, const FIELD_T *b) {
+    FIELD_T t = *a, s;
+    uint64_t mask;
+    FIELD_OP(ASM_SUB)(t.l, b->l, mask);
+    FIELD_OP(ASM_ADD_BACK)(s.l, t.l, FIELD(modulus), mask);
+    *r = s;
+}
+
+#else
+
 /* r = t - m when t >= m, else t; t < 2m. */
 static inline void FIELD(reduce_once)(FIELD_T *r, const uint64_t *t) {
     uint64_t d[FIELD_LIMBS], borrow = 0;
@@ -70,41 +99,6 @@ static inline void FIELD(reduce_once)(FIELD_T *r, const uint64_t *t) {
     uint64_t keep = 0 - borrow; /* all ones: t was below m */
     for (int i = 0; i < FIELD_LIMBS; i++) r->l[i] = (t[i] & keep) | (d[i] & ~keep);
 }
-
-#ifdef FIELD_ADX
-
-#define FIELD_ADX_PASTE_(op, n) ADX_##op##_##n
-#define FIELD_ADX_PASTE(op, n) FIELD_ADX_PASTE_(op, n)
-#define FIELD_ADX_OP(op) FIELD_ADX_PASTE(op, FIELD_LIMBS)
-
-static inline void FIELD(add)(FIELD_T *r, const FIELD_T *a, const FIELD_T *b) {
-    FIELD_T t = *a, s;
-    FIELD_ADX_OP(ADD)(t.l, b->l); /* no carry out: 2m < 2^(64 N) */
-    FIELD_ADX_OP(REDUCE_ONCE)(s.l, t.l, FIELD(modulus));
-    *r = s;
-}
-
-static inline void FIELD(sub)(FIELD_T *r, const FIELD_T *a, const FIELD_T *b) {
-    FIELD_T t = *a, s;
-    uint64_t mask;
-    FIELD_ADX_OP(SUB)(t.l, b->l, mask);
-    for (int i = 0; i < FIELD_LIMBS; i++) s.l[i] = FIELD(modulus)[i] & mask;
-    FIELD_ADX_OP(ADD)(t.l, s.l);
-    *r = t;
-}
-
-static inline void FIELD(mul)(FIELD_T *r, const FIELD_T *a, const FIELD_T *b) {
-    FIELD_T t, s;
-    FIELD_ADX_OP(MUL)(t.l, a->l, b->l, FIELD(modulus), (int64_t)FIELD_CONST(NEG_INV));
-    FIELD_ADX_OP(REDUCE_ONCE)(s.l, t.l, FIELD(modulus));
-    *r = s;
-}
-
-#undef FIELD_ADX_PASTE_
-#undef FIELD_ADX_PASTE
-#undef FIELD_ADX_OP
-
-#else
 
 static inline void FIELD(add)(FIELD_T *r, const FIELD_T *a, const FIELD_T *b) {
     uint64_t t[FIELD_LIMBS], carry = 0;
@@ -130,6 +124,18 @@ static inline void FIELD(sub)(FIELD_T *r, const FIELD_T *a, const FIELD_T *b) {
         carry = (uint64_t)(s >> 64);
     }
 }
+
+#endif
+
+#ifdef FIELD_ADX
+
+static inline void FIELD(mul)(FIELD_T *r, const FIELD_T *a, const FIELD_T *b) {
+    FIELD_T t;
+    FIELD_OP(ADX_MUL)(t.l, a->l, b->l, FIELD(modulus), (int64_t)FIELD_CONST(NEG_INV));
+    FIELD(reduce_once)(r, t.l);
+}
+
+#else
 
 /* One limb of b: t = (t + a*bi + k*m) / 2^64 with k chosen so that the division is exact. Two carry words run along,
  * one for each product; their sum fits one word at the end. Spelled out so that every compiler keeps t in registers. */
@@ -435,6 +441,11 @@ static inline bool FIELD(sqrt)(FIELD_T *r, const FIELD_T *a) {
     return true;
 }
 
+#ifdef FIELD_ASM
+#undef FIELD_PASTE_
+#undef FIELD_PASTE
+#undef FIELD_OP
+#endif
 #undef FIELD_LIMBS62
 #undef FIELD_MASK62
 #undef FIELD

@@ -1,15 +1,18 @@
-/* Field products and sums in x86-64 assembly with MULX, ADCX and ADOX, for 4 and 6 limbs.
+/* Field sums and products in x86-64 assembly, for 4 and 6 limbs.
  *
- * The same interleaved product as in math/field_template.h. MULX leaves the flags alone, and ADCX and ADOX add with two
- * separate carry flags, so the low and the high halves of a row's products are added in two chains that run side by
- * side (Ozturk, Guilford, Gopal, "Large integer squaring on Intel architecture processors", Intel 2013).
+ * Sums (ASM_) need nothing beyond x86-64; compilers write chains of carries badly. Products (ADX_) need MULX, ADCX and
+ * ADOX.
+ *
+ * A product is the same interleaved one as in math/field_template.h. MULX leaves the flags alone, and ADCX and ADOX add
+ * with two separate carry flags, so the low and the high halves of a row's products are added in two chains that run
+ * side by side (Ozturk, Guilford, Gopal, "Large integer squaring on Intel architecture processors", Intel 2013).
  *
  * A row: t += a * b_i, with the word beyond t in `top`; then k = t0 * (-1/m), t = (t + k m) / 2^64. No sum carries out
  * of `top`, as m leaves its top bit free. Macros, not functions, so that -1/m is an immediate. Operands: a, b and m are
  * in registers as pointers; the arrays that are read are named as memory operands too, so that the compiler knows.
  */
-#ifndef CUZK_MATH_FIELD_ADX_H
-#define CUZK_MATH_FIELD_ADX_H
+#ifndef CUZK_MATH_FIELD_X86_H
+#define CUZK_MATH_FIELD_X86_H
 
 /* t = a * b_0: one chain is enough. */
 #define ADX_ROW_0_HEAD                                                                                                 \
@@ -96,12 +99,12 @@
     } while (0)
 
 /* t = t + b. */
-#define ADX_ADD_4(t, b_)                                                                                               \
+#define ASM_ADD_4(t, b_)                                                                                               \
     __asm__("addq (%[b]), %[t0]\n\tadcq 8(%[b]), %[t1]\n\tadcq 16(%[b]), %[t2]\n\tadcq 24(%[b]), %[t3]"                \
             : [t0] "+&r"(t[0]), [t1] "+&r"(t[1]), [t2] "+&r"(t[2]), [t3] "+&r"(t[3])                                   \
             : [b] "r"(b_), "m"(*(const uint64_t(*)[4])(b_))                                                            \
             : "cc")
-#define ADX_ADD_6(t, b_)                                                                                               \
+#define ASM_ADD_6(t, b_)                                                                                               \
     __asm__(                                                                                                           \
         "addq (%[b]), %[t0]\n\tadcq 8(%[b]), %[t1]\n\tadcq 16(%[b]), %[t2]\n\tadcq 24(%[b]), %[t3]\n\t"                \
         "adcq 32(%[b]), %[t4]\n\tadcq 40(%[b]), %[t5]"                                                                 \
@@ -110,13 +113,13 @@
         : "cc")
 
 /* t = t - b; mask = all ones when that borrows. */
-#define ADX_SUB_4(t, b_, mask)                                                                                         \
+#define ASM_SUB_4(t, b_, mask)                                                                                         \
     __asm__("subq (%[b]), %[t0]\n\tsbbq 8(%[b]), %[t1]\n\tsbbq 16(%[b]), %[t2]\n\tsbbq 24(%[b]), %[t3]\n\t"            \
             "sbbq %[w], %[w]"                                                                                          \
             : [t0] "+&r"(t[0]), [t1] "+&r"(t[1]), [t2] "+&r"(t[2]), [t3] "+&r"(t[3]), [w] "=&r"(mask)                  \
             : [b] "r"(b_), "m"(*(const uint64_t(*)[4])(b_))                                                            \
             : "cc")
-#define ADX_SUB_6(t, b_, mask)                                                                                         \
+#define ASM_SUB_6(t, b_, mask)                                                                                         \
     __asm__("subq (%[b]), %[t0]\n\tsbbq 8(%[b]), %[t1]\n\tsbbq 16(%[b]), %[t2]\n\tsbbq 24(%[b]), %[t3]\n\t"            \
             "sbbq 32(%[b]), %[t4]\n\tsbbq 40(%[b]), %[t5]\n\tsbbq %[w], %[w]"                                          \
             : [t0] "+&r"(t[0]), [t1] "+&r"(t[1]), [t2] "+&r"(t[2]), [t3] "+&r"(t[3]), [t4] "+&r"(t[4]),                \
@@ -124,8 +127,34 @@
             : [b] "r"(b_), "m"(*(const uint64_t(*)[6])(b_))                                                            \
             : "cc")
 
+/* s = t + m where mask, else t: both are computed side by side, since the borrow that decides is known last. */
+#define ASM_ADD_BACK_4(s, t, m_, mask)                                                                                 \
+    do {                                                                                                               \
+        s[0] = t[0], s[1] = t[1], s[2] = t[2], s[3] = t[3];                                                            \
+        __asm__("addq (%[m]), %[s0]\n\tadcq 8(%[m]), %[s1]\n\tadcq 16(%[m]), %[s2]\n\tadcq 24(%[m]), %[s3]\n\t"        \
+                "testq %[w], %[w]\n\t"                                                                                 \
+                "cmovzq %[t0], %[s0]\n\tcmovzq %[t1], %[s1]\n\tcmovzq %[t2], %[s2]\n\tcmovzq %[t3], %[s3]"             \
+                : [s0] "+&r"(s[0]), [s1] "+&r"(s[1]), [s2] "+&r"(s[2]), [s3] "+&r"(s[3])                               \
+                : [t0] "r"(t[0]), [t1] "r"(t[1]), [t2] "r"(t[2]), [t3] "r"(t[3]), [m] "r"(m_), [w] "r"(mask)           \
+                : "cc");                                                                                               \
+    } while (0)
+#define ASM_ADD_BACK_6(s, t, m_, mask)                                                                                 \
+    do {                                                                                                               \
+        s[0] = t[0], s[1] = t[1], s[2] = t[2], s[3] = t[3], s[4] = t[4], s[5] = t[5];                                  \
+        __asm__("addq (%[m]), %[s0]\n\tadcq 8(%[m]), %[s1]\n\tadcq 16(%[m]), %[s2]\n\tadcq 24(%[m]), %[s3]\n\t"        \
+                "adcq 32(%[m]), %[s4]\n\tadcq 40(%[m]), %[s5]\n\t"                                                     \
+                "testq %[w], %[w]\n\t"                                                                                 \
+                "cmovzq %[t0], %[s0]\n\tcmovzq %[t1], %[s1]\n\tcmovzq %[t2], %[s2]\n\tcmovzq %[t3], %[s3]\n\t"         \
+                "cmovzq %[t4], %[s4]\n\tcmovzq %[t5], %[s5]"                                                           \
+                : [s0] "+&r"(s[0]), [s1] "+&r"(s[1]), [s2] "+&r"(s[2]), [s3] "+&r"(s[3]), [s4] "+&r"(s[4]),            \
+                  [s5] "+&r"(s[5])                                                                                     \
+                : [t0] "r"(t[0]), [t1] "r"(t[1]), [t2] "r"(t[2]), [t3] "r"(t[3]), [t4] "r"(t[4]), [t5] "r"(t[5]),      \
+                  [m] "r"(m_), [w] "r"(mask)                                                                           \
+                : "cc");                                                                                               \
+    } while (0)
+
 /* s = t - m when t >= m, else t. */
-#define ADX_REDUCE_ONCE_4(s, t, m_)                                                                                    \
+#define ASM_REDUCE_ONCE_4(s, t, m_)                                                                                    \
     do {                                                                                                               \
         s[0] = t[0], s[1] = t[1], s[2] = t[2], s[3] = t[3];                                                            \
         __asm__("subq (%[m]), %[s0]\n\tsbbq 8(%[m]), %[s1]\n\tsbbq 16(%[m]), %[s2]\n\tsbbq 24(%[m]), %[s3]\n\t"        \
@@ -134,7 +163,7 @@
                 : [t0] "r"(t[0]), [t1] "r"(t[1]), [t2] "r"(t[2]), [t3] "r"(t[3]), [m] "r"(m_)                          \
                 : "cc");                                                                                               \
     } while (0)
-#define ADX_REDUCE_ONCE_6(s, t, m_)                                                                                    \
+#define ASM_REDUCE_ONCE_6(s, t, m_)                                                                                    \
     do {                                                                                                               \
         s[0] = t[0], s[1] = t[1], s[2] = t[2], s[3] = t[3], s[4] = t[4], s[5] = t[5];                                  \
         __asm__("subq (%[m]), %[s0]\n\tsbbq 8(%[m]), %[s1]\n\tsbbq 16(%[m]), %[s2]\n\tsbbq 24(%[m]), %[s3]\n\t"        \
