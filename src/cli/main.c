@@ -1,0 +1,171 @@
+/* The program cuzk: finds the command, parses its arguments, runs it, prints its result, turns its status into the exit
+ * status (docs/cli.md). Cancelled by a signal: 128 + its number, with nothing left behind. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/log.h"
+
+/* ---- help ---- */
+
+static void help_all(FILE *f) {
+    fprintf(f, "cuzk %s: Groth16 proofs for Filecoin circuits\n\nUse: cuzk COMMAND ...\n\n", cuzk_version());
+    for (size_t i = 0; i < n_commands; i++) fprintf(f, "  %-16s %s\n", commands[i].words, commands[i].summary);
+    fprintf(f, "\n`cuzk COMMAND --help` shows options and an example. Example: cuzk circuit info porep --size 2KiB\n");
+}
+
+static void help_command(FILE *f, const command *c) {
+    fprintf(f, "cuzk %s: %s\n\nUse: cuzk %s %s\n\n%s%sOptions:\n", c->words, c->summary, c->words, c->operands, c->more,
+            *c->more ? "\n" : "");
+    for (int o = 0; o < OPTIONS; o++) {
+        if (!(c->options & 1u << o)) continue;
+        char name[48];
+        const char *value = option_value_name((option)o);
+        snprintf(name, sizeof name, "--%s%s%s", option_name((option)o), value ? " " : "", value ? value : "");
+        fprintf(f, "  %-26s %s\n", name, option_help((option)o));
+    }
+    fprintf(f, "\nExample: %s\n", c->example);
+}
+
+/* ---- finding the command ---- */
+
+/* The command whose words argv begins with; the longest wins. *words is their number. */
+static const command *find_command(int argc, char **argv, int *words) {
+    const command *best = NULL;
+    *words = 0;
+    for (size_t i = 0; i < n_commands; i++) {
+        const char *rest = commands[i].words;
+        int n = 0;
+        while (*rest && n < argc) {
+            size_t len = strcspn(rest, " ");
+            if (strlen(argv[n]) != len || strncmp(argv[n], rest, len)) break;
+            rest += len + (rest[len] == ' ');
+            n++;
+        }
+        if (!*rest && n > *words) best = &commands[i], *words = n;
+    }
+    return best;
+}
+
+static cuzk_status no_command(int argc, char **argv, cuzk_error *err) {
+    const char *names[64], *first = argv[0];
+    char typed[96];
+    size_t n = 0;
+    bool group = false;
+    for (size_t i = 0; i < n_commands; i++) {
+        size_t len = strlen(first);
+        group = group || (!strncmp(commands[i].words, first, len) && commands[i].words[len] == ' ');
+        names[n++] = commands[i].words;
+    }
+    snprintf(typed, sizeof typed, "%s%s%s", first, group && argc > 1 ? " " : "", group && argc > 1 ? argv[1] : "");
+    if (group && argc == 1) {
+        cuzk_fail(err, CUZK_USAGE, "cuzk %s needs a second word", first);
+    } else {
+        cuzk_fail(err, CUZK_USAGE, "there is no command `%s`", typed);
+    }
+    const char *near = nearest(typed, names, n);
+    if (near) return cuzk_fail_hint(err, "did you mean `cuzk %s`?", near);
+    return cuzk_fail_hint(err, "`cuzk --help` lists the commands");
+}
+
+/* Common options may stand before the command's words: they are moved behind all others. Returns the number of
+ * arguments before the command. */
+static int leading_options(int argc, char **argv) {
+    int i = 0;
+    while (i < argc && argv[i][0] == '-' && argv[i][1]) {
+        bool valued = !strcmp(argv[i], "--threads") || !strcmp(argv[i], "--memory") || !strcmp(argv[i], "--device");
+        i += valued && i + 1 < argc ? 2 : 1;
+    }
+    return i;
+}
+
+/* ---- running ---- */
+
+static cuzk_status make_context(args *a, cuzk_error *err) {
+    uint64_t threads, memory, unused;
+    if (!(a->command->options & BIT(THREADS))) return CUZK_OK;
+    if (args_number(a, OPT_THREADS, 1, CUZK_MAX_THREADS, &threads, err)) return err->status;
+    if (args_bytes(a, OPT_MEMORY, &memory, err)) return err->status;
+    if (args_bytes(a, OPT_DEVICE_MEMORY, &unused, err)) return err->status;
+    cuzk_settings settings = {.threads = (unsigned)threads, .memory_bytes = memory, .device = a->value[OPT_DEVICE]};
+    return cuzk_context_create(&a->context, &settings, err);
+}
+
+static int finish(const command *c, cuzk_status s, json_out *o, const cuzk_error *err, bool json) {
+    cuzk_error unwritten;
+    if ((s == CUZK_OK || s == CUZK_FALSE) && !output_result(o, json)) {
+        cuzk_fail(&unwritten, CUZK_IO, "the answer could not be written to standard output");
+        output_failure(&unwritten, false);
+        return cuzk_status_exit(CUZK_IO);
+    }
+    if (s == CUZK_OK) return 0;
+    /* For `false` the JSON answer is out already. */
+    output_failure(err, json && s != CUZK_FALSE);
+    if (s == CUZK_CANCELLED && signals_caught()) return 128 + signals_caught();
+    return s == CUZK_FALSE && c->false_exit ? c->false_exit : cuzk_status_exit(s);
+}
+
+static int run(const command *c, int argc, char **argv, bool json) {
+    cuzk_error err = {0};
+    args a;
+    cuzk_control control = {.cancel = signals_cancel(), .progress = progress_report};
+    json_out *o = json_out_create();
+    cuzk_status s = o ? CUZK_OK : cuzk_fail(&err, CUZK_MEMORY, "no memory for the answer");
+    if (!s) s = args_parse(&a, c, argc, argv, &err);
+    bool parsed = o != NULL;
+    if (!s && a.given[OPT_HELP]) {
+        help_command(stdout, c);
+        args_free(&a);
+        json_out_destroy(o);
+        return 0;
+    }
+    if (!s) {
+        progress_setup(a.given[OPT_QUIET]);
+        log_setup(a.given[OPT_QUIET] ? LOG_ERROR : LOG_INFO, LOG_TEXT);
+        a.control = &control;
+        s = make_context(&a, &err);
+    }
+    if (!s) {
+        json_begin_object(o);
+        s = c->run(&a, o, &err);
+        json_end_object(o);
+        cuzk_context_destroy(a.context);
+    }
+    int status = finish(c, s, o, &err, json);
+    if (parsed) args_free(&a);
+    json_out_destroy(o);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    cuzk_error err = {0};
+    bool json = false, help = false;
+    int words;
+    signals_setup();
+    argc--, argv++;
+    for (int i = 0; i < argc; i++) {
+        if (!strcmp(argv[i], "--")) break;
+        json = json || !strcmp(argv[i], "--json");
+        help = help || !strcmp(argv[i], "--help") || !strcmp(argv[i], "-h");
+    }
+    int before = leading_options(argc, argv);
+    const command *c = find_command(argc - before, argv + before, &words);
+    if (!c && (help || (before < argc && !strcmp(argv[before], "help")))) {
+        help_all(stdout);
+        return 0;
+    }
+    if (!c) {
+        if (before < argc) {
+            no_command(argc - before, argv + before, &err);
+        } else {
+            cuzk_fail(&err, CUZK_USAGE, "no command is given");
+            cuzk_fail_hint(&err, "`cuzk --help` lists the commands; `cuzk circuit list` is one to start with");
+        }
+        output_failure(&err, json);
+        return cuzk_status_exit(CUZK_USAGE);
+    }
+    /* argv without the command's words: what stood before them, then what follows. */
+    memmove(argv + words, argv, (size_t)before * sizeof *argv);
+    return run(c, argc - words, argv + words, json);
+}

@@ -1,0 +1,127 @@
+/* Results and failures, for programs (JSON on standard output) and for people (lines). */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/text.h"
+
+static bool ends_with(const char *s, const char *end) {
+    size_t n = strlen(s), m = strlen(end);
+    return n >= m && !strcmp(s + n - m, end);
+}
+
+static bool scalar(const json_node *n) {
+    return n->kind != JSON_ARRAY && n->kind != JSON_OBJECT;
+}
+
+static void put_scalar(const json_node *n) {
+    switch (n->kind) {
+    case JSON_TRUE: fputs("yes", stdout); break;
+    case JSON_FALSE: fputs("no", stdout); break;
+    case JSON_NULL: fputs("-", stdout); break;
+    default: fputs(n->text, stdout);
+    }
+    uint64_t bytes;
+    char text[24];
+    if (n->kind != JSON_NUMBER || !n->key || !ends_with(n->key, "bytes")) return;
+    if (!text_u64(&bytes, n->text, n->len) || bytes < 1024) return;
+    text_size(text, bytes);
+    printf(" (%s)", text);
+}
+
+/* "params_file" is read as "params file". */
+static void put_name(const char *key, int depth) {
+    char name[64];
+    snprintf(name, sizeof name, "%s", key);
+    for (char *p = name; *p; p++) {
+        if (*p == '_') *p = ' ';
+    }
+    printf("%*s%-*s ", depth * 2, "", 24 - depth * 2, name);
+}
+
+static void put_tree(const json_node *n, int depth) {
+    size_t i = 0;
+    for (const json_node *m = n->first; m; m = m->next, i++) {
+        char number[24];
+        snprintf(number, sizeof number, "%zu", i);
+        /* Lists of plain texts, such as names, stand for themselves. */
+        if (n->kind == JSON_OBJECT || !scalar(m) || m->kind != JSON_STRING) {
+            put_name(m->key ? m->key : number, depth);
+        } else {
+            printf("%*s", depth * 2, "");
+        }
+        if (scalar(m)) {
+            put_scalar(m);
+        } else if (m->kind == JSON_ARRAY && m->first && scalar(m->first) && m->first->kind != JSON_STRING) {
+            for (const json_node *e = m->first; e; e = e->next) {
+                if (e != m->first) fputs(", ", stdout);
+                if (scalar(e)) put_scalar(e);
+            }
+        } else {
+            putchar('\n');
+            put_tree(m, depth + 1);
+            continue;
+        }
+        putchar('\n');
+    }
+}
+
+static bool put_for_people(const char *text, size_t len) {
+    cuzk_error err;
+    json_node *root;
+    arena *memory = arena_create(BUFFER_OTHER, 0, &err);
+    bool ok = memory && !json_tree(&root, memory, "result", text, len, len + 1, &err);
+    if (ok) put_tree(root, 0);
+    arena_destroy(memory);
+    return ok;
+}
+
+bool output_result(json_out *o, bool json) {
+    size_t len;
+    const char *text = json_out_text(o, &len);
+    if (!text) return false;
+    progress_clear();
+    if (json) {
+        fwrite(text, 1, len, stdout);
+        putchar('\n');
+    } else if (!put_for_people(text, len)) {
+        return false;
+    }
+    return fflush(stdout) == 0 && !ferror(stdout);
+}
+
+void output_error_members(json_out *o, const cuzk_error *err) {
+    put_number(o, "code", (uint64_t)err->status);
+    put_text(o, "name", cuzk_status_name(err->status));
+    put_text(o, "what", err->what);
+    put_text(o, "where", err->where);
+    put_text(o, "expected", err->expected);
+    put_text(o, "found", err->found);
+    put_text(o, "hint", err->hint);
+}
+
+static void failure_line(const char *name, const char *text) {
+    if (*text) fprintf(stderr, "  %-9s %s\n", name, text);
+}
+
+void output_failure(const cuzk_error *err, bool json) {
+    progress_clear();
+    fprintf(stderr, "cuzk: %s\n", err->what);
+    failure_line("where", err->where);
+    failure_line("expected", err->expected);
+    failure_line("found", err->found);
+    failure_line("do", err->hint);
+    if (!json) return;
+    json_out *o = json_out_create();
+    if (!o) return;
+    json_begin_object(o);
+    json_put_key(o, "error");
+    json_begin_object(o);
+    output_error_members(o, err);
+    json_end_object(o);
+    json_end_object(o);
+    output_result(o, true);
+    json_out_destroy(o);
+}
