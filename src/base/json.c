@@ -1,8 +1,9 @@
 /* JSON reading over yajl's parser; see base/json.h.
  *
- * The whole document goes to yajl in one call (in pieces it copies long strings again and again). yajl checks grammar
- * and UTF-8 and keeps its own state on the heap, so that nesting costs no C stack; this file adds the depth limit, the
- * check for keys that appear twice in one object, the path of the current value, and errors that name byte and path.
+ * The whole document goes to yajl in one call (in pieces it copies long strings again and again). yajl checks the
+ * grammar and keeps its own state on the heap, so that nesting costs no C stack; this file adds the depth limit, the
+ * check for keys that appear twice in one object, the path of the current value, errors that name byte and path, and
+ * strict UTF-8 (yajl's own check lets overlong forms and surrogates pass, so it is off).
  *
  * Keys of an open object are kept in one hash table for each depth. A slot belongs to an object by a number that is
  * never used again, so a new object starts with an empty table at no cost. The hash is seeded for each parse: a
@@ -21,6 +22,7 @@
 #include <yajl/yajl_parse.h>
 
 #include "base/random.h"
+#include "base/text.h"
 
 typedef struct key_slot {
     uint64_t object; /* 0: free for all */
@@ -134,7 +136,7 @@ static key_slot *find_slot(const frame *f, uint64_t hash, const char *key, size_
     for (size_t i = (size_t)hash & mask;; i = (i + 1) & mask) {
         key_slot *s = &f->slots[i];
         if (s->object != f->object) return s;
-        if (s->hash == hash && s->len == len && memcmp(f->text + s->at, key, len) == 0) return s;
+        if (s->hash == hash && s->len == len && (!len || memcmp(f->text + s->at, key, len) == 0)) return s;
     }
 }
 
@@ -162,7 +164,7 @@ static bool append_text(frame *f, const char *key, size_t len) {
         f->text = text;
         f->text_room = room;
     }
-    memcpy(f->text + f->text_len, key, len);
+    if (len) memcpy(f->text + f->text_len, key, len);
     f->key_at = f->text_len;
     f->key_len = len;
     f->text_len += len;
@@ -199,8 +201,14 @@ static int on_number(void *p, const char *text, size_t len) {
     return on_value(p, JSON_NUMBER, text, len);
 }
 
-static int on_string(void *p, const unsigned char *text, size_t len) {
-    return on_value(p, JSON_STRING, (const char *)text, len);
+static int not_utf8(json_parser *p) {
+    p->status = json_fail(p, p->err, "a string is not UTF-8");
+    return 0;
+}
+
+static int on_string(void *p, const unsigned char *bytes, size_t len) {
+    const char *text = (const char *)bytes;
+    return text_is_utf8(text, len) ? on_value(p, JSON_STRING, text, len) : not_utf8(p);
 }
 
 static int on_begin(json_parser *p, json_kind kind) {
@@ -244,6 +252,7 @@ static int on_key(void *ctx, const unsigned char *bytes, size_t len) {
     json_parser *p = ctx;
     frame *f = &p->frames[p->depth - 1];
     const char *key = (const char *)bytes;
+    if (!text_is_utf8(key, len)) return not_utf8(p);
     if (2 * (f->keys + 1) > f->slot_count && !grow_slots(f)) return out_of_memory(p);
     uint64_t hash = hash_key(p, key, len);
     key_slot *slot = find_slot(f, hash, key, len);
@@ -310,6 +319,7 @@ cuzk_status json_parse(const char *name, const void *data, size_t len, const jso
     cuzk_status s = random_bytes(p->seed, sizeof p->seed, err);
     if (!s) {
         p->yajl = yajl_alloc(&callbacks, NULL, p);
+        if (p->yajl) yajl_config(p->yajl, yajl_dont_validate_strings, 1);
         s = p->yajl ? drive(p, data, len) : cuzk_fail(err, CUZK_MEMORY, "no memory for reading JSON");
     }
     if (p->yajl) yajl_free(p->yajl);

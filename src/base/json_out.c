@@ -76,18 +76,6 @@ void json_put_key(json_out *o, const char *key) {
     json_put_string(o, key);
 }
 
-/* Length of the UTF-8 character at s, 0 when there is none (also for surrogates and overlong forms). */
-static size_t utf8_length(const unsigned char *s) {
-    if (s[0] < 0x80) return 1;
-    size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-    if (s[0] < 0xc2 || s[0] > 0xf4) return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80) return 0; /* stops at the terminator too */
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f)) return 0;
-    if ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f)) return 0;
-    return n;
-}
-
 void json_put_string(json_out *o, const char *s) {
     size_t len = strlen(s);
     char *clean = malloc(len + 1);
@@ -97,7 +85,7 @@ void json_put_string(json_out *o, const char *s) {
     }
     memcpy(clean, s, len + 1);
     for (size_t i = 0; i < len;) {
-        size_t n = utf8_length((const unsigned char *)clean + i);
+        size_t n = text_utf8_char(clean + i, len - i);
         if (!n) clean[i] = '?';
         i += n ? n : 1;
     }

@@ -1,4 +1,4 @@
-/* Hex, base64 (RFC 4648 §4), sizes; see base/text.h. */
+/* Hex, base64 (RFC 4648 §4), UTF-8 (RFC 3629), sizes; see base/text.h. */
 #include "base/text.h"
 
 #include <stdio.h>
@@ -135,6 +135,37 @@ bool text_bytes(uint64_t *out, const char *s) {
     }
     if (v > UINT64_MAX >> shift) return false;
     *out = v << shift;
+    return true;
+}
+
+size_t text_utf8_char(const char *text, size_t len) {
+    const unsigned char *s = (const unsigned char *)text;
+    if (!len) return 0;
+    if (s[0] < 0x80) return 1;
+    if (s[0] < 0xc2 || s[0] > 0xf4) return 0;
+    size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+    if (n > len) return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80) return 0;
+    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f)) return 0; /* overlong; surrogates */
+    if ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f)) return 0; /* overlong; above U+10FFFF */
+    return n;
+}
+
+bool text_is_utf8(const char *s, size_t len) {
+    while (len) {
+        /* Long texts are nearly always ASCII: eight bytes at once. */
+        uint64_t word;
+        if (len >= 8 && (memcpy(&word, s, 8), !(word & 0x8080808080808080u))) {
+            s += 8;
+            len -= 8;
+            continue;
+        }
+        size_t n = text_utf8_char(s, len);
+        if (!n) return false;
+        s += n;
+        len -= n;
+    }
     return true;
 }
 

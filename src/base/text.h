@@ -15,6 +15,10 @@ bool text_unbase64(uint8_t *out, size_t *out_len, const char *in, size_t in_len,
 /* "2KiB" … "64GiB" and plain numbers with K, M, G, T, KiB, MiB, GiB, TiB (K = KiB = 1024). */
 bool text_bytes(uint64_t *out, const char *s);
 bool text_u64(uint64_t *out, const char *s, size_t len); /* decimal digits only, no overflow */
+/* Length of the UTF-8 character at s (1..4), 0 when there is none: also for overlong forms, surrogates, and a character
+ * that does not end within len. */
+size_t text_utf8_char(const char *s, size_t len);
+bool text_is_utf8(const char *s, size_t len);
 /* "2.7 MiB", for people. */
 void text_size(char out[24], uint64_t bytes);
 
