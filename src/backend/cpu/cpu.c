@@ -1,0 +1,253 @@
+/* The CPU backend: one partition's proof on this machine's cores; see groth16/backend.h.
+ *
+ * Stages in the order that keeps least in memory: a, b, c are evaluated and checked (witness and 3 n elements), the
+ * quotient is made in place (and the domain's twiddles), b and c go, the h sum is taken (n elements), a goes, then the
+ * sums over l, a and b are taken from the witness, and the witness goes. What is left is five points: prove_start does
+ * all the work, since it has the pool; prove_finish puts the proof together.
+ *
+ * Every stage leaves on cancellation with all buffers freed. Blinding is handled in variable time, as all scalars are
+ * here: the machine is trusted by the prover.
+ */
+#include "backend/cpu/cpu.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "backend/cpu/query.h"
+#include "base/cpu.h"
+#include "math/msm.h"
+
+#define EVAL_TILE 4096u
+
+/* ---- evaluation ---- */
+
+typedef struct eval_run {
+    fr *a, *b, *c;
+    const shape *shape;
+    const witness *witness;
+    uint64_t rows;
+    atomic_uint_fast64_t first_bad;
+} eval_run;
+
+static void eval_tile(void *user, size_t tile, unsigned slot) {
+    (void)slot;
+    eval_run *r = user;
+    uint64_t first = (uint64_t)tile * EVAL_TILE, n = r->rows - first < EVAL_TILE ? r->rows - first : EVAL_TILE;
+    if (atomic_load_explicit(&r->first_bad, memory_order_relaxed) < first) return;
+    shape_eval(r->shape, MATRIX_A, r->witness, first, n, r->a + first);
+    shape_eval(r->shape, MATRIX_B, r->witness, first, n, r->b + first);
+    shape_eval(r->shape, MATRIX_C, r->witness, first, n, r->c + first);
+    for (uint64_t i = first; i < first + n; i++) {
+        fr t;
+        fr_mul(&t, &r->a[i], &r->b[i]);
+        if (fr_eq(&t, &r->c[i])) continue;
+        uint_fast64_t seen = atomic_load(&r->first_bad);
+        while (i < seen && !atomic_compare_exchange_weak(&r->first_bad, &seen, i)) {
+        }
+        return;
+    }
+}
+
+cuzk_status cpu_evaluate(fr *a, fr *b, fr *c, const shape *s, const witness *w, pool *p, const cuzk_control *control,
+                         cuzk_error *err) {
+    eval_run r = {.a = a, .b = b, .c = c, .shape = s, .witness = w, .rows = shape_rows(s)};
+    atomic_init(&r.first_bad, UINT64_MAX);
+    cuzk_status st =
+        pool_run(p, control, "evaluate", (size_t)((r.rows + EVAL_TILE - 1) / EVAL_TILE), eval_tile, &r, err);
+    uint64_t bad = atomic_load(&r.first_bad);
+    if (st != CUZK_OK || bad == UINT64_MAX) return st;
+    cuzk_fail(err, CUZK_UNSATISFIED, "the witness does not satisfy constraint %" PRIu64, bad);
+    cuzk_fail_where(err, "constraint %" PRIu64 " of %" PRIu64, bad, shape_counts(s).constraints);
+    return cuzk_fail_expected(err, "A * B = C");
+}
+
+/* ---- start ---- */
+
+static double lap(double *since) {
+    double now = cpu_monotonic_seconds(), took = now - *since;
+    *since = now;
+    return took;
+}
+
+/* From the witness to the sum over h. */
+static cuzk_status quotient_sum(pending_proof *d, const prove_request *q, pool *p, const cuzk_control *control,
+                                cuzk_error *err) {
+    unsigned log2 = shape_domain_log2(q->shape);
+    size_t m = (size_t)1 << log2;
+    buffer v[3] = {{0}};
+    ntt_domain *domain = NULL;
+    double t = cpu_monotonic_seconds();
+    cuzk_status st = CUZK_OK;
+    for (int i = 0; i < 3; i++) {
+        st = buffer_alloc_array(&v[i], BUFFER_EVAL_ABC, m, sizeof(fr), err);
+        if (st != CUZK_OK) goto done;
+    }
+    st = cpu_evaluate(v[0].data, v[1].data, v[2].data, q->shape, q->witness, p, control, err);
+    d->times.eval = lap(&t);
+    if (st == CUZK_OK) st = ntt_domain_create(&domain, log2, &q->key->root, p, err);
+    if (st == CUZK_OK) st = ntt_quotient(domain, v[0].data, v[1].data, v[2].data, true, p, control, err);
+    ntt_domain_destroy(domain);
+    buffer_free(&v[2]);
+    buffer_free(&v[1]);
+    d->times.ntt = lap(&t);
+    if (st == CUZK_OK) st = msm_g1(&d->h, q->key->h, NULL, v[0].data, m - 1, p, control, "h MSM", err);
+    d->times.msm_h = lap(&t);
+done:
+    for (int i = 0; i < 3; i++) buffer_free(&v[i]);
+    return st;
+}
+
+/* The sums over l, a, b_g1, b_g2. */
+static cuzk_status witness_sums(pending_proof *d, const prove_request *q, pool *p, const cuzk_control *control,
+                                cuzk_error *err) {
+    query_work w;
+    double t = cpu_monotonic_seconds();
+    cuzk_status st = query_work_create(&w, q->shape, q->witness, p ? pool_threads(p) : 1, err);
+    if (st != CUZK_OK) return st;
+    query_list(&w, QUERY_L);
+    st = query_sum_g1(&d->l, &w, QUERY_L, q->key->l, p, control, "l MSM", err);
+    d->times.msm_l = lap(&t);
+    if (st != CUZK_OK) goto done;
+    query_list(&w, QUERY_A);
+    st = query_sum_g1(&d->a, &w, QUERY_A, q->key->a, p, control, "a MSM", err);
+    d->times.msm_a = lap(&t);
+    if (st != CUZK_OK) goto done;
+    query_list(&w, QUERY_B);
+    st = query_sum_g1(&d->b_g1, &w, QUERY_B, q->key->b_g1, p, control, "b_g1 MSM", err);
+    d->times.msm_b_g1 = lap(&t);
+    if (st != CUZK_OK) goto done;
+    st = query_sum_g2(&d->b_g2, &w, QUERY_B, q->key->b_g2, p, control, "b_g2 MSM", err);
+    d->times.msm_b_g2 = lap(&t);
+done:
+    query_work_free(&w);
+    return st;
+}
+
+static cuzk_status check_witness(const prove_request *q, cuzk_error *err) {
+    cs_counts n = shape_counts(q->shape);
+    const witness *w = q->witness;
+    uint64_t fields = shape_fields(q->shape);
+    if (w->n_inputs == n.inputs && w->n_aux == n.aux && w->n_fields == fields) return CUZK_OK;
+    cuzk_fail(err, CUZK_FOREIGN, "the witness belongs to another circuit");
+    cuzk_fail_expected(err, "%" PRIu64 " inputs, %" PRIu64 " auxiliary variables, %" PRIu64 " of them field elements",
+                       n.inputs, n.aux, fields);
+    return cuzk_fail_found(err, "%" PRIu32 ", %" PRIu64 ", %" PRIu64, w->n_inputs, w->n_aux, w->n_fields);
+}
+
+static void cpu_abandon(pending_proof *d) {
+    if (!d) return;
+    buffer self = d->self; /* freeing wipes the proof's blinding with it */
+    buffer_free(&self);
+}
+
+static cuzk_status cpu_start(unsigned device, pending_proof **out, prove_request *req, pool *p,
+                             const cuzk_control *control, cuzk_error *err) {
+    (void)device;
+    pending_proof *d = NULL;
+    buffer self = {0};
+    *out = NULL;
+    cuzk_status st = proving_key_fits(req->key, req->shape, err);
+    if (st == CUZK_OK) st = check_witness(req, err);
+    if (st == CUZK_OK) st = buffer_alloc(&self, BUFFER_WITNESS, sizeof *d, err);
+    if (st != CUZK_OK) goto done;
+    d = self.data;
+    d->self = self;
+    d->key = req->key;
+    d->r = req->r;
+    d->s = req->s;
+    double start = cpu_monotonic_seconds();
+    st = quotient_sum(d, req, p, control, err);
+    if (st == CUZK_OK) st = witness_sums(d, req, p, control, err);
+    d->times.total = cpu_monotonic_seconds() - start;
+done:
+    witness_free(req->witness);
+    if (st == CUZK_OK) {
+        *out = d;
+    } else {
+        cpu_abandon(d);
+    }
+    return st;
+}
+
+/* ---- finish ---- */
+
+static void add_scaled(g1 *acc, const g1 *p, const fr *k) {
+    fr_canon n;
+    g1 t;
+    fr_to_canon(&n, k);
+    g1_mul(&t, p, &n);
+    g1_add(acc, acc, &t);
+    secure_wipe(&n, sizeof n);
+}
+
+static void add_scaled_affine(g1 *acc, const g1_affine *p, const fr *k) {
+    g1 t;
+    g1_from_affine(&t, p);
+    add_scaled(acc, &t, k);
+}
+
+/* A = alpha + sum_a + r delta; B = beta + sum_b + s delta; with A' and B' those without blinding,
+ * C = sum_h + sum_l + s A' + r B'(in G1) + r s delta. */
+static cuzk_status cpu_finish(pending_proof *d, groth16_proof *out, prove_times *times, cuzk_error *err) {
+    (void)err;
+    double start = cpu_monotonic_seconds();
+    const verifying_key *vk = &d->key->vk;
+    g1 a = d->a, b1 = d->b_g1, c;
+    g2 b2 = d->b_g2, t2;
+    fr rs;
+    fr_canon n;
+    g1_add_affine(&a, &a, &vk->alpha_g1);
+    g1_add_affine(&b1, &b1, &vk->beta_g1);
+    g2_add_affine(&b2, &b2, &vk->beta_g2);
+    g1_add(&c, &d->h, &d->l);
+    add_scaled(&c, &a, &d->s);
+    add_scaled(&c, &b1, &d->r);
+    fr_mul(&rs, &d->r, &d->s);
+    add_scaled_affine(&c, &vk->delta_g1, &rs);
+    add_scaled_affine(&a, &vk->delta_g1, &d->r);
+    g2_from_affine(&t2, &vk->delta_g2);
+    fr_to_canon(&n, &d->s);
+    g2_mul(&t2, &t2, &n);
+    g2_add(&b2, &b2, &t2);
+    g1_to_affine(&out->a, &a);
+    g2_to_affine(&out->b, &b2);
+    g1_to_affine(&out->c, &c);
+    secure_wipe(&n, sizeof n);
+    secure_wipe(&rs, sizeof rs);
+    d->times.finish = cpu_monotonic_seconds() - start;
+    d->times.total += d->times.finish;
+    if (times) *times = d->times;
+    cpu_abandon(d);
+    return CUZK_OK;
+}
+
+static unsigned cpu_device_count(void) {
+    return 1;
+}
+
+static cuzk_status cpu_device_info(unsigned device, backend_device_info *out, cuzk_error *err) {
+    if (device != 0) return cuzk_fail(err, CUZK_USAGE, "there is only one CPU device, number 0");
+    const cpu_facts *f = cpu_get();
+    memset(out, 0, sizeof *out);
+    snprintf(out->name, sizeof out->name, "%s, %u threads", f->model, f->threads);
+    uint64_t used = cpu_rss_bytes();
+    out->memory_bytes = f->memory_bytes;
+    out->free_bytes = f->memory_bytes > used ? f->memory_bytes - used : 0;
+    return CUZK_OK;
+}
+
+const backend *backend_cpu(void) {
+    static const backend b = {
+        .version = BACKEND_VERSION,
+        .name = "cpu",
+        .device_count = cpu_device_count,
+        .device_info = cpu_device_info,
+        .plan = cpu_plan,
+        .prove_start = cpu_start,
+        .prove_finish = cpu_finish,
+        .prove_abandon = cpu_abandon,
+    };
+    return &b;
+}

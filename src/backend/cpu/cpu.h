@@ -1,0 +1,26 @@
+/* Inside the CPU backend: the pending proof and the evaluation stage. Tests look at the sums through it. */
+#ifndef CUZK_BACKEND_CPU_CPU_H
+#define CUZK_BACKEND_CPU_CPU_H
+
+#include "groth16/backend.h"
+
+/* The sums of reference guide §1.5, waiting to be put together. Lives in a buffer of class WITNESS, since r and s are
+ * secret. */
+struct pending_proof {
+    buffer self;
+    const proving_key *key;
+    g1 h, l, a, b_g1;
+    g2 b_g2;
+    fr r, s;
+    prove_times times;
+};
+
+/* Evaluates a, b, c (2^log2 elements each, zeroed) and compares a * b with c in every row. UNSATISFIED naming the first
+ * constraint that fails. */
+cuzk_status cpu_evaluate(fr *a, fr *b, fr *c, const shape *s, const witness *w, pool *p, const cuzk_control *control,
+                         cuzk_error *err);
+
+cuzk_status cpu_plan(unsigned device, const shape *s, unsigned threads, uint64_t host_limit, uint64_t device_limit,
+                     prove_plan *out, cuzk_error *err);
+
+#endif

@@ -1,0 +1,60 @@
+/* The device interface: a backend proves one partition, split into start and finish.
+ *
+ * prove_start takes what it needs and returns a pending proof that owns everything any thread or kernel still reads or
+ * writes; key and shape are borrowed until the pending proof is finished or abandoned, the witness is taken (freed as
+ * soon as it has been read). prove_finish joins what is left and assembles A, B, C; it may run on another thread than
+ * prove_start and while another prove_start runs on the same device. prove_abandon frees the same things without a
+ * proof. Exactly one of the two is called for each pending proof. A device fault is a status (DEVICE), never an exit.
+ * Version number first, so that a loadable module can be refused.
+ */
+#ifndef CUZK_GROTH16_BACKEND_H
+#define CUZK_GROTH16_BACKEND_H
+
+#include "groth16/key.h"
+#include "r1cs/witness.h"
+
+#define BACKEND_VERSION 1u
+
+typedef struct pending_proof pending_proof; /* the backend's own */
+
+typedef struct prove_times { /* seconds of wall time of each stage */
+    double eval, ntt, msm_h, msm_l, msm_a, msm_b_g1, msm_b_g2, finish, total;
+} prove_times;
+
+typedef struct prove_request {
+    const proving_key *key; /* borrowed until finish or abandon */
+    const shape *shape;     /* likewise */
+    witness *witness;       /* taken: emptied by prove_start in every case */
+    fr r, s;                /* blinding, Montgomery; wiped from the pending proof when it ends */
+} prove_request;
+
+typedef struct prove_plan {                 /* exact bytes of tracked buffers */
+    uint64_t host_bytes;                    /* peak of the whole, witness included */
+    uint64_t host_by_class[BUFFER_CLASSES]; /* peak of each class */
+    uint64_t device_bytes;
+    unsigned chunks;
+    double seconds[6]; /* estimate: synthesis, eval, ntt, msm_h, msm_rest, verify */
+} prove_plan;
+
+typedef struct backend_device_info {
+    char name[96];
+    uint64_t memory_bytes, free_bytes;
+} backend_device_info;
+
+typedef struct backend {
+    uint32_t version; /* BACKEND_VERSION */
+    const char *name; /* "cpu", "cuda" */
+    unsigned (*device_count)(void);
+    cuzk_status (*device_info)(unsigned device, backend_device_info *out, cuzk_error *err);
+    /* Counts alone are enough to plan (no key needed). */
+    cuzk_status (*plan)(unsigned device, const shape *s, unsigned threads, uint64_t host_limit, uint64_t device_limit,
+                        prove_plan *out, cuzk_error *err);
+    cuzk_status (*prove_start)(unsigned device, pending_proof **out, prove_request *req, pool *p,
+                               const cuzk_control *control, cuzk_error *err);
+    cuzk_status (*prove_finish)(pending_proof *pending, groth16_proof *out, prove_times *times, cuzk_error *err);
+    void (*prove_abandon)(pending_proof *pending); /* accepts NULL */
+} backend;
+
+const backend *backend_cpu(void);
+
+#endif

@@ -1,0 +1,59 @@
+/* Proving keys in memory: the points of a .params file in native form (affine, Montgomery), mapped from a converted
+ * copy.
+ *
+ * Opening a .params file converts it once: every point is decoded, its range and the curve equation checked; the result
+ * is kept in the cache folder ("keys/"), bound to the file by device, inode, size and times, with the file's SHA-256
+ * and BLAKE2b-512. Later openings map the converted file. Conversion is by one process while others wait. No room or a
+ * read-only cache folder: the converted key is made in memory (class KEY) and a warning says so. A key is read-only and
+ * shared by threads; destroy it after the last proof that uses it has been finished or abandoned.
+ */
+#ifndef CUZK_GROTH16_KEY_H
+#define CUZK_GROTH16_KEY_H
+
+#include "base/pool.h"
+#include "format/bellperson.h"
+#include "math/ntt.h"
+
+typedef enum {
+    KEY_CHECK_TRUSTED, /* the converted copy's header only */
+    KEY_CHECK_DIGEST,  /* the file's digest is computed again and compared */
+    KEY_CHECK_FULL     /* every point on the curve and in the subgroup */
+} key_check;
+
+typedef enum { KEY_OFFICIAL, KEY_DEVELOPMENT, KEY_UNKNOWN } key_origin;
+const char *key_origin_name(key_origin o); /* "official", "development", "unknown" */
+
+typedef struct proving_key {
+    verifying_key vk;
+    uint32_t count[PARAMS_SECTIONS];
+    const g1_affine *h, *l, *a, *b_g1; /* mapped or in memory */
+    const g2_affine *b_g2;
+    ntt_root root; /* of the key's format */
+    key_origin origin;
+    uint64_t file_bytes; /* of the .params */
+    char path[4096];
+    file_map map;  /* the converted copy, or empty */
+    buffer memory; /* or this */
+} proving_key;
+
+cuzk_status proving_key_open(proving_key *out, const char *path, key_check check, pool *p, const cuzk_control *control,
+                             cuzk_error *err);
+void proving_key_close(proving_key *k);
+/* Bytes of the converted form. */
+uint64_t proving_key_native_bytes(const params_view *v);
+
+/* FOREIGN unless the counts are those of the shape (h = 2^log2 - 1, l = aux, a = inputs + a density, …), naming the
+ * first that differs. */
+struct shape;
+cuzk_status proving_key_fits(const proving_key *k, const struct shape *s, cuzk_error *err);
+
+/* Official, development (the marker file that `setup` writes beside it, or our own folder) or unknown, by the
+ * verifying-key part's digest in published-keys. */
+key_origin key_origin_of(const char *path, const uint8_t *vk, uint64_t vk_bytes);
+
+/* `key verify`: sizes and counts; full: every point on the curve and in the subgroup, in bulk. *valid=false with err
+ * filled (section, index, byte) when unsound; the status is OK then. */
+cuzk_status key_verify_file(const char *path, bool full, bool *valid, pool *p, const cuzk_control *control,
+                            cuzk_error *err);
+
+#endif

@@ -1,0 +1,295 @@
+/* Development keys; see groth16/setup.h.
+ *
+ * The polynomials' values at tau (groth16/qap.h), then section by section the points (groth16/setup_points.h), written
+ * at their places into a file whose whole size was reserved first. The generators are the curve's standard ones. The
+ * marker goes down before the key appears under its name, so that a development key is never without it.
+ *
+ * Memory: the values, then fixed-base tables and a small scratch a thread; never the key.
+ * Source: reference guide §1.6 (bellperson's generator, whose bytes these are for the same trapdoor).
+ */
+#include "groth16/setup.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "groth16/setup_points.h"
+
+#define TRAPDOOR_FILE_LIMIT ((size_t)16 << 20)
+#define HASH_STEP ((size_t)16 << 20)
+
+/* ---- trapdoors ---- */
+
+cuzk_status trapdoor_random(trapdoor *t, cuzk_error *err) {
+    fr *part[] = {&t->alpha, &t->beta, &t->gamma, &t->delta, &t->tau};
+    for (size_t i = 0; i < 5; i++) {
+        do {
+            cuzk_status s = fr_random(part[i], err);
+            if (s != CUZK_OK) return s;
+        } while (fr_is_zero(part[i]));
+    }
+    return CUZK_OK;
+}
+
+static cuzk_status trapdoor_member(fr *out, const json_node *object, const char *name, const char *path,
+                                   cuzk_error *err) {
+    const json_node *n = json_member(object, name);
+    uint8_t bytes[32];
+    if (!n || n->kind != JSON_STRING || !text_unhex(bytes, sizeof bytes, n->text, n->len)) {
+        cuzk_fail(err, CUZK_MALFORMED, "the trapdoor's %s is %s", name, n ? "not 64 hex digits" : "missing");
+    } else if (!fr_from_be_bytes(out, bytes)) {
+        cuzk_fail(err, CUZK_MALFORMED, "the trapdoor's %s is not below r", name);
+    } else {
+        secure_wipe(bytes, sizeof bytes);
+        return CUZK_OK;
+    }
+    return cuzk_fail_where(err, "%s, $.trapdoor.%s", path, name);
+}
+
+cuzk_status trapdoor_read(trapdoor *t, const char *path, cuzk_error *err) {
+    buffer text = {0};
+    arena *a = NULL;
+    json_node *tree;
+    cuzk_status s = file_read(&text, path, TRAPDOOR_FILE_LIMIT, err);
+    if (s != CUZK_OK) return s;
+    a = arena_create(BUFFER_SETUP, 0, err);
+    if (!a) {
+        s = err->status;
+        goto done;
+    }
+    s = json_tree(&tree, a, path, text.data, text.bytes, TRAPDOOR_FILE_LIMIT, err);
+    if (s != CUZK_OK) goto done;
+    const json_node *object = json_member(tree, "trapdoor");
+    if (!object) {
+        cuzk_fail(err, CUZK_MALFORMED, "the file holds no trapdoor");
+        cuzk_fail_where(err, "%s, $", path);
+        s = cuzk_fail_expected(err, "{\"trapdoor\": {\"alpha\", \"beta\", \"gamma\", \"delta\", \"tau\"}}");
+        goto done;
+    }
+    struct {
+        const char *name;
+        fr *out;
+    } members[] = {
+        {"alpha", &t->alpha}, {"beta", &t->beta}, {"gamma", &t->gamma}, {"delta", &t->delta}, {"tau", &t->tau}};
+    for (size_t i = 0; i < 5 && s == CUZK_OK; i++)
+        s = trapdoor_member(members[i].out, object, members[i].name, path, err);
+done:
+    arena_destroy(a);
+    buffer_free(&text);
+    return s;
+}
+
+static cuzk_status trapdoor_check(const trapdoor *t, cuzk_error *err) {
+    const struct {
+        const char *name;
+        const fr *value;
+    } parts[] = {
+        {"alpha", &t->alpha}, {"beta", &t->beta}, {"gamma", &t->gamma}, {"delta", &t->delta}, {"tau", &t->tau}};
+    for (size_t i = 0; i < 5; i++) {
+        if (!fr_is_zero(parts[i].value)) continue;
+        cuzk_fail(err, CUZK_USAGE, "the trapdoor's %s is zero", parts[i].name);
+        return cuzk_fail_hint(err, "choose another %s", parts[i].name);
+    }
+    return CUZK_OK;
+}
+
+/* ---- the key ---- */
+
+typedef struct setup_run {
+    setup_points points;
+    fixed_base_g1 *g1;
+    fixed_base_g2 *g2;
+    qap_values qap;
+    verifying_key vk;
+    uint64_t count[PARAMS_SECTIONS], offset[PARAMS_SECTIONS], total;
+} setup_run;
+
+static uint64_t g1_scalars(const uint64_t count[PARAMS_SECTIONS]) {
+    uint64_t n = 3;
+    for (int s = PARAMS_IC; s <= PARAMS_B_G1; s++) n += count[s];
+    return n;
+}
+
+static uint64_t g2_scalars(const uint64_t count[PARAMS_SECTIONS]) {
+    return 3 + count[PARAMS_B_G2];
+}
+
+static void section_counts(const shape *s, uint64_t count[PARAMS_SECTIONS]) {
+    for (params_section i = 0; i < PARAMS_SECTIONS; i++) count[i] = setup_section_count(s, i);
+}
+
+uint64_t setup_bytes(const shape *s, unsigned threads) {
+    uint64_t count[PARAMS_SECTIONS], page = 4096;
+    section_counts(s, count);
+    uint64_t points = qap_bytes(s) + fixed_base_g1_bytes(g1_scalars(count)) + fixed_base_g2_bytes(g2_scalars(count)) +
+                      setup_points_scratch_bytes(threads);
+    uint64_t values = qap_peak_bytes(s);
+    return (points > values ? points : values) + 8 * page; /* each buffer is rounded up to pages */
+}
+
+static cuzk_status layout(setup_run *r, const shape *s, cuzk_error *err) {
+    section_counts(s, r->count);
+    uint64_t at = VK_FIXED_BYTES;
+    for (params_section i = 0; i < PARAMS_SECTIONS; i++) {
+        if (r->count[i] > UINT32_MAX) {
+            return cuzk_fail(err, CUZK_USAGE, "the circuit is too large for the key's format: %" PRIu64 " points in %s",
+                             r->count[i], params_section_name(i));
+        }
+        at += 4;
+        r->offset[i] = at;
+        at += r->count[i] * params_point_bytes(i);
+    }
+    r->total = at;
+    return CUZK_OK;
+}
+
+static void vk_points(setup_run *r, const trapdoor *t) {
+    fr_canon k[3];
+    g1_affine p[3];
+    g2_affine q[3];
+    fr_to_canon(&k[0], &t->alpha);
+    fr_to_canon(&k[1], &t->beta);
+    fr_to_canon(&k[2], &t->delta);
+    fixed_base_g1_mul(r->g1, p, k, 3);
+    fr_to_canon(&k[0], &t->gamma);
+    fixed_base_g2_mul(r->g2, q, k, 3);
+    r->vk.alpha_g1 = p[0];
+    r->vk.beta_g1 = p[1];
+    r->vk.delta_g1 = p[2];
+    r->vk.gamma_g2 = q[0];
+    r->vk.beta_g2 = q[1];
+    r->vk.delta_g2 = q[2];
+    secure_wipe(k, sizeof k);
+}
+
+/* Values, tables and scratch. */
+static cuzk_status prepare(setup_run *r, const shape *s, const trapdoor *t, const ntt_root *root, pool *p,
+                           const cuzk_control *control, cuzk_error *err) {
+    cuzk_status st = layout(r, s, err);
+    if (st == CUZK_OK) st = qap_evaluate(&r->qap, s, &t->tau, root, p, control, err);
+    g1_affine g1_base;
+    g2_affine g2_base;
+    g1_generator_affine(&g1_base);
+    g2_generator_affine(&g2_base);
+    if (st == CUZK_OK) st = fixed_base_g1_create(&r->g1, &g1_base, (size_t)g1_scalars(r->count), p, err);
+    if (st == CUZK_OK) st = fixed_base_g2_create(&r->g2, &g2_base, (size_t)g2_scalars(r->count), p, err);
+    if (st == CUZK_OK) {
+        st = buffer_alloc(&r->points.scratch, BUFFER_SETUP, (size_t)setup_points_scratch_bytes(p ? pool_threads(p) : 1),
+                          err);
+    }
+    if (st != CUZK_OK) return st;
+    r->points.shape = s;
+    r->points.qap = &r->qap;
+    r->points.trapdoor = t;
+    r->points.g1 = r->g1;
+    r->points.g2 = r->g2;
+    r->vk.n_ic = (uint32_t)r->count[PARAMS_IC];
+    r->vk.ic = malloc((size_t)r->vk.n_ic * sizeof *r->vk.ic);
+    if (!r->vk.ic)
+        return cuzk_fail(err, CUZK_MEMORY, "no memory for a verifying key of %" PRIu32 " points", r->vk.n_ic);
+    return CUZK_OK;
+}
+
+static void release(setup_run *r) {
+    buffer_free(&r->points.scratch);
+    fixed_base_g1_destroy(r->g1);
+    fixed_base_g2_destroy(r->g2);
+    qap_free(&r->qap);
+    verifying_key_free(&r->vk);
+}
+
+static cuzk_status write_params(setup_run *r, file_writer *w, const uint8_t *vk, pool *p, const cuzk_control *control,
+                                cuzk_error *err) {
+    cuzk_status st = file_writer_reserve(w, r->total, err);
+    if (st == CUZK_OK) st = file_writer_pwrite(w, vk, verifying_key_bytes(&r->vk), 0, err);
+    for (params_section s = PARAMS_H; s < PARAMS_SECTIONS && st == CUZK_OK; s++) {
+        uint8_t count[4];
+        params_write_count(count, (uint32_t)r->count[s]);
+        st = file_writer_pwrite(w, count, sizeof count, r->offset[s] - 4, err);
+        if (st == CUZK_OK) st = setup_section(&r->points, s, NULL, w, r->offset[s], p, control, err);
+    }
+    return st;
+}
+
+static cuzk_status hash_file(uint8_t out[32], const char *path, cuzk_error *err) {
+    file_map m;
+    cuzk_status st = file_map_open(&m, path, err);
+    if (st != CUZK_OK) return st;
+    hash_ctx *h = hash_create(HASH_SHA256);
+    for (size_t at = 0; at < m.bytes; at += HASH_STEP) {
+        size_t n = m.bytes - at < HASH_STEP ? m.bytes - at : HASH_STEP;
+        hash_update(h, m.data + at, n);
+        file_map_done(&m, at, n);
+    }
+    hash_final(h, out);
+    hash_destroy(h);
+    file_map_close(&m);
+    return CUZK_OK;
+}
+
+static cuzk_status refuse_existing(const char *path, cuzk_error *err) {
+    if (!file_exists(path)) return CUZK_OK;
+    cuzk_fail(err, CUZK_USAGE, "a file of this name exists; keys are never written over");
+    cuzk_fail_where(err, "%s", path);
+    return cuzk_fail_hint(err, "remove it or choose another folder");
+}
+
+/* Marker, verifying key, proving key; what was put down is taken away when a later step fails. */
+static cuzk_status publish(file_writer **params, file_writer **vk, const char *marker, const char *vk_path,
+                           cuzk_error *err) {
+    static const char text[] = "made by cuzk setup: for development and tests only\n";
+    cuzk_status st = file_write_all(marker, text, sizeof text - 1, false, err);
+    if (st != CUZK_OK) return st;
+    st = file_writer_commit(*vk, err);
+    *vk = NULL;
+    if (st != CUZK_OK) goto undo_marker;
+    st = file_writer_commit(*params, err);
+    *params = NULL;
+    if (st == CUZK_OK) return CUZK_OK;
+    unlink(vk_path);
+undo_marker:
+    unlink(marker);
+    return st;
+}
+
+cuzk_status groth16_setup(const shape *s, const trapdoor *t, const ntt_root *root, const char *params_path,
+                          const char *vk_path, setup_result *out, pool *p, const cuzk_control *control,
+                          cuzk_error *err) {
+    setup_run r = {0};
+    file_writer *params = NULL, *vk_file = NULL;
+    buffer vk = {0};
+    char marker[4096];
+    if (snprintf(marker, sizeof marker, "%s.development", params_path) >= (int)sizeof marker) {
+        return cuzk_fail(err, CUZK_USAGE, "the key's path is too long");
+    }
+    cuzk_status st = trapdoor_check(t, err);
+    if (st == CUZK_OK) st = refuse_existing(params_path, err);
+    if (st == CUZK_OK) st = refuse_existing(vk_path, err);
+    if (st == CUZK_OK) st = prepare(&r, s, t, root, p, control, err);
+    if (st != CUZK_OK) goto done;
+    st = setup_section(&r.points, PARAMS_IC, r.vk.ic, NULL, 0, p, control, err);
+    if (st != CUZK_OK) goto done;
+    vk_points(&r, t);
+    st = buffer_alloc(&vk, BUFFER_SETUP, verifying_key_bytes(&r.vk), err);
+    if (st != CUZK_OK) goto done;
+    verifying_key_write(&r.vk, vk.data);
+
+    st = file_writer_open(&params, params_path, true, err);
+    if (st == CUZK_OK) st = file_writer_open(&vk_file, vk_path, true, err);
+    if (st == CUZK_OK) st = file_writer_write(vk_file, vk.data, verifying_key_bytes(&r.vk), err);
+    if (st == CUZK_OK) st = write_params(&r, params, vk.data, p, control, err);
+    if (st == CUZK_OK) st = publish(&params, &vk_file, marker, vk_path, err);
+    if (st != CUZK_OK) goto done;
+    out->params_bytes = r.total;
+    st = hash_file(out->params_sha256, params_path, err);
+done:
+    file_writer_abort(params);
+    file_writer_abort(vk_file);
+    buffer_free(&vk);
+    release(&r);
+    return st;
+}
