@@ -265,6 +265,19 @@ static inline void FIELD(to_be_bytes)(uint8_t *bytes, const FIELD_T *a) {
     for (int i = 0; i < 8 * FIELD_LIMBS; i++) bytes[8 * FIELD_LIMBS - 1 - i] = (uint8_t)(c.l[i / 8] >> (8 * (i % 8)));
 }
 
+/* Whether a, as a number, is more than (m - 1)/2: the larger of a and -a. */
+static inline bool FIELD(is_larger_half)(const FIELD_T *a) {
+    FIELD_C c, d;
+    FIELD_T n;
+    FIELD(neg)(&n, a);
+    FIELD(to_canon)(&c, a);
+    FIELD(to_canon)(&d, &n);
+    for (int i = FIELD_LIMBS - 1; i >= 0; i--) {
+        if (c.l[i] != d.l[i]) return c.l[i] > d.l[i];
+    }
+    return false;
+}
+
 /* r = a^exp, exp of `limbs` limbs, least significant first; windows of four bits. a^0 = 1, also for a = 0. */
 static inline void FIELD(pow)(FIELD_T *r, const FIELD_T *a, const uint64_t *exp, int limbs) {
     FIELD_T table[16], acc;

@@ -115,6 +115,11 @@ static inline void fp2_batch_inv(fp2 *a, size_t n, fp2 *scratch) {
         a[i] = t;
     }
 }
+/* Whether a is the larger of a and -a, by c1 and, when that is 0, by c0. */
+static inline bool fp2_is_larger_half(const fp2 *a) {
+    return fp_is_larger_half(fp_is_zero(&a->c1) ? &a->c0 : &a->c1);
+}
+
 /* True and a root when a is a square, else false with r untouched; which of the two roots is not said.
  * With s^2 = norm(a): ((x0 + x1 u)^2 = a) means x0^2 = (a0 +- s)/2 and x1 = a1/(2 x0). As -1 is no square, exactly one
  * sign gives a square when a1 != 0 (the two values multiply to -(a1/2)^2). */

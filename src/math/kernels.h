@@ -12,9 +12,11 @@
 #define CUZK_MATH_KERNELS_H
 
 #include <stddef.h>
+#include "math/encoding.h"
 #include "math/field.h"
 #include "math/msm_kernels.h"
 #include "math/ntt_kernels.h"
+#include "math/tower.h"
 
 /* Only in kernel sources: KERNEL_NAME(field_kernels) is field_kernels_portable, field_kernels_adx, … */
 #ifdef CUZK_ISA
@@ -39,8 +41,24 @@ struct field_kernels {
     void (*fp_inv)(fp *r, const fp *a, size_t n);
 };
 
+/* math/pairing.h */
+struct pairing_kernels {
+    void (*miller)(fp12 *out, const g1_affine *p, const g2_affine *q, size_t n);
+    void (*final_exp)(fp12 *r, const fp12 *a);
+};
+
+/* math/encoding.h */
+struct encoding_kernels {
+    point_status (*g1_decode_compressed)(g1_affine *out, const uint8_t *b, subgroup_check check);
+    point_status (*g1_decode_uncompressed)(g1_affine *out, const uint8_t *b, subgroup_check check);
+    point_status (*g2_decode_compressed)(g2_affine *out, const uint8_t *b, subgroup_check check);
+    point_status (*g2_decode_uncompressed)(g2_affine *out, const uint8_t *b, subgroup_check check);
+};
+
 #define KERNEL_VERSION(v)                                                                                              \
     extern const struct field_kernels field_kernels_##v;                                                               \
+    extern const struct pairing_kernels pairing_kernels_##v;                                                           \
+    extern const struct encoding_kernels encoding_kernels_##v;                                                         \
     extern const struct msm_kernels msm_kernels_##v;                                                                   \
     extern const struct ntt_kernels ntt_kernels_##v;
 KERNEL_VERSION(portable)
@@ -52,6 +70,8 @@ KERNEL_VERSION(adx)
 struct math_kernels {
     const char *isa; /* "portable", "adx", … */
     const struct field_kernels *field;
+    const struct pairing_kernels *pairing;
+    const struct encoding_kernels *encoding;
     const struct msm_kernels *msm;
     const struct ntt_kernels *ntt;
 };
