@@ -1,9 +1,9 @@
 /* The stacked graph: parents, challenges, labels, replica id.
  *
- * Everything is a pure function of a few bytes: DRG parents come from a ChaCha8 stream seeded per node, expander parents
- * from a three-round Feistel permutation over BLAKE2b, challenges from SHA-256 (interactive, non-interactive) or from two
- * ChaCha20 streams (synthetic), labels from SHA-256. Limits: node numbers fit 32 bits (sectors to 64 GiB), as in the
- * reference. Source: reference/filecoin-porep-circuit.md §3.4, §4.2 to §4.5.
+ * Everything is a pure function of a few bytes: DRG parents come from a ChaCha8 stream seeded per node, expander
+ * parents from a three-round Feistel permutation over BLAKE2b, challenges from SHA-256 (interactive, non-interactive)
+ * or from two ChaCha20 streams (synthetic), labels from SHA-256. Limits: node numbers fit 32 bits (sectors to 64 GiB),
+ * as in the reference. Source: reference/filecoin-porep-circuit.md §3.4, §4.2 to §4.5.
  */
 #include "circuit/porep/graph.h"
 
@@ -189,9 +189,8 @@ static void synthetic_stream(chacha *c, const char *purpose, const uint8_t a[32]
     chacha_init(c, 20, 32, key, nonce);
 }
 
-static void synthetic_challenges(const porep_params *p, const uint8_t replica_id[32], const uint8_t comm_r[32],
-                                 const uint8_t seed[32], unsigned partition, uint64_t *out) {
-    uint64_t set = p->nodes < (uint64_t)1 << 18 ? p->nodes : (uint64_t)1 << 18;
+void porep_synthetic_challenges(const porep_params *p, uint64_t set, const uint8_t replica_id[32],
+                                const uint8_t comm_r[32], const uint8_t seed[32], unsigned partition, uint64_t *out) {
     chacha pick, start;
     synthetic_stream(&pick, "filecoin.io|PoRep|1|Synthetic|1|Selection", replica_id, seed);
     synthetic_stream(&start, "filecoin.io|PoRep|1|Synthetic|1|Generation", replica_id, comm_r);
@@ -199,7 +198,8 @@ static void synthetic_challenges(const porep_params *p, const uint8_t replica_id
     for (uint64_t skip = 0; skip < (uint64_t)partition * p->challenges; skip++) chacha_bytes(&pick, word, sizeof word);
     for (unsigned i = 0; i < p->challenges; i++) {
         chacha_bytes(&pick, word, sizeof word);
-        uint64_t at = ((uint64_t)word[0] | (uint64_t)word[1] << 8 | (uint64_t)word[2] << 16 | (uint64_t)word[3] << 24) % set;
+        uint64_t at =
+            ((uint64_t)word[0] | (uint64_t)word[1] << 8 | (uint64_t)word[2] << 16 | (uint64_t)word[3] << 24) % set;
         chacha stream = start; /* element `at` is 32 bytes, so two to a block: start at its block */
         stream.state[12] = (uint32_t)(at / 2);
         if (at % 2 != 0) chacha_bytes(&stream, bytes, sizeof bytes);
@@ -211,7 +211,8 @@ static void synthetic_challenges(const porep_params *p, const uint8_t replica_id
 void porep_challenges(const porep_params *p, const uint8_t replica_id[32], const uint8_t comm_r[32],
                       const uint8_t seed[32], unsigned partition, uint64_t *out) {
     if (p->synthetic) {
-        synthetic_challenges(p, replica_id, comm_r, seed, partition, out);
+        uint64_t most = (uint64_t)1 << 18;
+        porep_synthetic_challenges(p, p->nodes < most ? p->nodes : most, replica_id, comm_r, seed, partition, out);
         return;
     }
     for (unsigned i = 0; i < p->challenges; i++)
