@@ -124,6 +124,9 @@ static const char *check_header(const file_header *h, uint64_t file_bytes) {
     uint8_t digest[32];
     head_digest(digest, h);
     if (memcmp(digest, h->head_digest, 32) != 0) return "the header's digest does not fit";
+    for (size_t i = 0; i < sizeof h->pad; i++)
+        if (h->pad[i] != 0) return "the header's unused bytes";
+    if (h->zero != 0) return "the header's unused bytes";
     if (h->file_bytes != file_bytes) return "its length is not what the header says";
     if (memchr(h->name, '\0', sizeof h->name) == NULL) return "the name has no end";
     if (h->coeff_width != 2 && h->coeff_width != 4) return "the coefficient width is neither 2 nor 4";
