@@ -8,6 +8,7 @@
     static const struct math_kernels math_kernels_##v = {                                                              \
         .isa = #v,                                                                                                     \
         .field = &field_kernels_##v,                                                                                   \
+        .poseidon = &poseidon_kernels_##v,                                                                             \
         .pairing = &pairing_kernels_##v,                                                                               \
         .encoding = &encoding_kernels_##v,                                                                             \
         .msm = &msm_kernels_##v,                                                                                       \

@@ -41,6 +41,12 @@ struct field_kernels {
     void (*fp_inv)(fp *r, const fp *a, size_t n);
 };
 
+/* math/poseidon.h. trace and out may be NULL. */
+struct poseidon_constants;
+struct poseidon_kernels {
+    void (*permute)(const struct poseidon_constants *k, fr *trace, fr *out, const fr *preimage);
+};
+
 /* math/pairing.h */
 struct pairing_kernels {
     void (*miller)(fp12 *out, const g1_affine *p, const g2_affine *q, size_t n);
@@ -57,6 +63,7 @@ struct encoding_kernels {
 
 #define KERNEL_VERSION(v)                                                                                              \
     extern const struct field_kernels field_kernels_##v;                                                               \
+    extern const struct poseidon_kernels poseidon_kernels_##v;                                                         \
     extern const struct pairing_kernels pairing_kernels_##v;                                                           \
     extern const struct encoding_kernels encoding_kernels_##v;                                                         \
     extern const struct msm_kernels msm_kernels_##v;                                                                   \
@@ -70,6 +77,7 @@ KERNEL_VERSION(adx)
 struct math_kernels {
     const char *isa; /* "portable", "adx", … */
     const struct field_kernels *field;
+    const struct poseidon_kernels *poseidon;
     const struct pairing_kernels *pairing;
     const struct encoding_kernels *encoding;
     const struct msm_kernels *msm;
