@@ -474,8 +474,8 @@ cuzk_status synth_porep(const porep_params *p, const porep_registered *registere
     snprintf(request_path, SYNTH_PATH_BYTES, "%s/request.json", folder);
     arena *a = arena_create(BUFFER_REQUEST, 0, err);
     if (!a) return err->status;
-    cuzk_status s = file_make_folders(folder, err);
-    if (s == CUZK_OK) s = synth_porep_build(&c1, &facts, a, p, registered, seed, workers, control, err);
+    cuzk_status s = synth_porep_build(&c1, &facts, a, p, registered, seed, workers, control, err);
+    if (s == CUZK_OK) s = file_make_folders(folder, err);
     if (s == CUZK_OK) s = porep_c1_write(&text, &len, &c1, err);
     if (s == CUZK_OK) s = file_write_all(c1_path, text.data, len, false, err);
     if (s == CUZK_OK) s = write_request(&facts, request_path, err);
