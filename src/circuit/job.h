@@ -58,6 +58,9 @@ struct circuit_kind {
     const void *(*instance)(const job *j, unsigned partition);
     /* Members for `vanilla inspect` into an open JSON object. */
     void (*inspect)(const job *j, json_out *o);
+    /* Writes the input files of a made-up job into folder (made when absent) and names each; NULL: the kind has none. */
+    cuzk_status (*synth)(const circuit *c, uint64_t seed, const char *folder, pool *p, const cuzk_control *control,
+                         void (*wrote)(void *user, const char *what, const char *path), void *user, cuzk_error *err);
     void (*close)(job *j); /* may be NULL; frees what is not in the arena */
 };
 

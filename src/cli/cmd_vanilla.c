@@ -73,18 +73,20 @@ cuzk_status cmd_vanilla_verify(const args *a, json_out *o, cuzk_error *err) {
     return s;
 }
 
+static void put_path(void *user, const char *what, const char *path) {
+    put_text(user, what, path);
+}
+
 cuzk_status cmd_synth_sector(const args *a, json_out *o, cuzk_error *err) {
-    uint64_t size, seed;
-    const char *path = a->value[OPT_OUT];
-    if (args_bytes(a, OPT_SIZE, &size, err)) return err->status;
+    uint64_t seed;
+    cuzk_circuit *c;
     if (args_number(a, OPT_SEED, 0, UINT64_MAX, &seed, err)) return err->status;
-    if (check_output(a, path, err)) return err->status;
-    if (cuzk_synth_sector(a->context, a->operand[0], size, a->value[OPT_VARIANT], seed, path, a->control, err)) {
-        return err->status;
-    }
+    if (open_circuit(a, &c, err)) return err->status;
+    put_text(o, "circuit", cuzk_circuit_name(c));
     json_put_key(o, "paths");
-    json_begin_array(o);
-    json_put_string(o, path);
-    json_end_array(o);
-    return CUZK_OK;
+    json_begin_object(o);
+    cuzk_status s = cuzk_synth_sector(a->context, c, seed, a->value[OPT_OUT], put_path, o, a->control, err);
+    json_end_object(o);
+    cuzk_circuit_close(c);
+    return s;
 }

@@ -150,10 +150,13 @@ const command commands[] = {
      .max_operands = 1,
      .run = cmd_vanilla_verify},
     {.words = "synth-sector",
-     .operands = "KIND --size SIZE [--variant V] --seed N --out FILE",
+     .operands = "KIND --size SIZE [--variant V] --seed N --out DIR",
      .summary = "make a prover input without a sealed sector",
-     .more = "The input is consistent, so that it can be proved at any size; the same seed gives the same bytes.\n",
-     .example = "cuzk synth-sector porep --size 8MiB --seed 1 --out c1.json",
+     .more = "DIR (new or empty) gets c1.json and request.json. The input is consistent, so that it can be proved at "
+             "any size; the\n"
+             "same seed gives the same bytes. A size without a registered proof names another: then give --size when "
+             "reading.\n",
+     .example = "cuzk synth-sector porep --size 8MiB --seed 1 --out made-up",
      .options = WORKING | BIT(SIZE) | BIT(VARIANT) | BIT(SEED) | BIT(OUT),
      .required = BIT(SIZE) | BIT(SEED) | BIT(OUT),
      .min_operands = 1,

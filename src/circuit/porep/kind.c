@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "circuit/job.h"
 #include "circuit/porep/graph.h"
+#include "circuit/porep/synth.h"
 #include "circuit/porep/vanilla.h"
 
 #define KIB ((uint64_t)1 << 10)
@@ -334,6 +335,19 @@ static void porep_inspect(const job *j, json_out *o) {
     json_end_array(o);
 }
 
+static cuzk_status porep_synth(const circuit *c, uint64_t seed, const char *folder, pool *p,
+                               const cuzk_control *control,
+                               void (*wrote)(void *user, const char *what, const char *path), void *user,
+                               cuzk_error *err) {
+    porep_registered registered;
+    char c1[SYNTH_PATH_BYTES], request[SYNTH_PATH_BYTES];
+    synth_porep_registered(&registered, c->sector_bytes);
+    if (synth_porep(c->params, &registered, seed, folder, p, control, c1, request, err)) return err->status;
+    wrote(user, "c1", c1);
+    wrote(user, "request", request);
+    return CUZK_OK;
+}
+
 const circuit_kind porep_kind = {
     .name = "porep",
     .variants = variants,
@@ -346,4 +360,5 @@ const circuit_kind porep_kind = {
     .public_inputs = porep_public_inputs,
     .instance = porep_instance,
     .inspect = porep_inspect,
+    .synth = porep_synth,
 };
