@@ -1,4 +1,4 @@
-/* selftest: prints each check as it ends, then the verdict. */
+/* selftest: the checks as a table, then the verdict. */
 #include "cli/cli.h"
 
 static void one(void *user, const cuzk_selftest_check *check) {
@@ -10,8 +10,6 @@ static void one(void *user, const cuzk_selftest_check *check) {
     put_seconds(o, "seconds", check->seconds);
     if (!check->passed) put_text(o, "detail", check->detail);
     json_end_object(o);
-    note("%-6s %s%s%s%s %.2f s", check->passed ? "ok" : "FAILED", check->name, *check->kernels ? " [" : "",
-         check->kernels, *check->kernels ? "]" : "", check->seconds);
 }
 
 cuzk_status cmd_selftest(const args *a, json_out *o, cuzk_error *err) {

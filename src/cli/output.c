@@ -16,15 +16,19 @@ static bool scalar(const json_node *n) {
     return n->kind != JSON_ARRAY && n->kind != JSON_OBJECT;
 }
 
-static void put_scalar(const json_node *n) {
+static const char *cell(const json_node *n) {
     switch (n->kind) {
-    case JSON_TRUE: fputs("yes", stdout); break;
-    case JSON_FALSE: fputs("no", stdout); break;
-    case JSON_NULL: fputs("-", stdout); break;
-    default: fputs(n->text, stdout);
+    case JSON_TRUE: return "yes";
+    case JSON_FALSE: return "no";
+    case JSON_NULL: return "-";
+    default: return n->text;
     }
+}
+
+static void put_scalar(const json_node *n) {
     uint64_t bytes;
     char text[24];
+    fputs(cell(n), stdout);
     if (n->kind != JSON_NUMBER || !n->key || !ends_with(n->key, "bytes")) return;
     if (!text_u64(&bytes, n->text, n->len) || bytes < 1024) return;
     text_size(text, bytes);
@@ -39,6 +43,44 @@ static void put_name(const char *key, int depth) {
         if (*p == '_') *p = ' ';
     }
     printf("%*s%-*s ", depth * 2, "", 24 - depth * 2, name);
+}
+
+/* ---- tables: lists of objects that hold plain values only ---- */
+
+enum { MAX_COLUMNS = 16 };
+
+static bool is_table(const json_node *list) {
+    if (list->kind != JSON_ARRAY || !list->first) return false;
+    for (const json_node *row = list->first; row; row = row->next) {
+        if (row->kind != JSON_OBJECT || row->len > MAX_COLUMNS) return false;
+        for (const json_node *m = row->first; m; m = m->next) {
+            if (!scalar(m)) return false;
+        }
+    }
+    return true;
+}
+
+/* Columns are those of the first row; what other rows have besides follows at the end of their line. */
+static void put_table(const json_node *list, int depth) {
+    int width[MAX_COLUMNS] = {0};
+    for (const json_node *row = list->first; row; row = row->next) {
+        int i = 0;
+        for (const json_node *m = row->first; m; m = m->next, i++) {
+            int len = (int)strlen(cell(m)), head = (int)strlen(m->key);
+            if (len > width[i]) width[i] = len;
+            if (head > width[i]) width[i] = head;
+        }
+    }
+    int i = 0;
+    printf("%*s", depth * 2, "");
+    for (const json_node *m = list->first->first; m; m = m->next) printf("%-*s  ", width[i++], m->key);
+    putchar('\n');
+    for (const json_node *row = list->first; row; row = row->next) {
+        i = 0;
+        printf("%*s", depth * 2, "");
+        for (const json_node *m = row->first; m; m = m->next) printf("%-*s  ", width[i++], cell(m));
+        putchar('\n');
+    }
 }
 
 static void put_tree(const json_node *n, int depth) {
@@ -61,7 +103,11 @@ static void put_tree(const json_node *n, int depth) {
             }
         } else {
             putchar('\n');
-            put_tree(m, depth + 1);
+            if (is_table(m)) {
+                put_table(m, depth + 1);
+            } else {
+                put_tree(m, depth + 1);
+            }
             continue;
         }
         putchar('\n');
