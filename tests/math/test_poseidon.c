@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/hash.h"
+#include "math/kernels.h"
 #include "math/poseidon.h"
 
 static const unsigned arities[4] = {2, 4, 8, 11};
@@ -202,28 +203,31 @@ static void other_tag(void **state) {
     assert_true(fr_eq(&b, &slow));
 }
 
-static void speed(void **state) {
-    (void)state;
-    for (int i = 0; i < 4; i++) {
-        const poseidon_constants *k = poseidon_get(arities[i]);
-        fr in[11];
-        counting(in, arities[i]);
-        double best = 1e9;
-        for (int turn = 0; turn < 10; turn++) {
-            struct timespec a, b;
-            clock_gettime(CLOCK_MONOTONIC, &a);
-            for (int n = 0; n < 50; n++) poseidon_hash(k, &in[0], in);
-            clock_gettime(CLOCK_MONOTONIC, &b);
-            double us = ((double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec)) / 50e3;
-            if (us < best) best = us;
-        }
-        print_message("poseidon-%u: %.1f us a hash\n", arities[i], best);
+/* Every CPU version in turn. */
+static void each_version(void (*test)(void **), void **state) {
+    size_t n;
+    const struct math_kernels *const *all = math_kernels_all(&n);
+    for (size_t i = 0; i < n; i++) {
+        print_message("%s\n", all[i]->isa);
+        math_kernels_use(all[i]);
+        test(state);
     }
+    math_kernels_use(NULL);
+}
+
+static void hashes_match_all(void **state) {
+    each_version(hashes_match, state);
+}
+static void twin_agrees_all(void **state) {
+    each_version(twin_agrees, state);
+}
+static void other_tag_all(void **state) {
+    each_version(other_tag, state);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(constants_match), cmocka_unit_test(hashes_match),
-                                       cmocka_unit_test(twin_agrees),     cmocka_unit_test(trace_lengths),
-                                       cmocka_unit_test(other_tag),       cmocka_unit_test(speed)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(constants_match), cmocka_unit_test(hashes_match_all),
+                                       cmocka_unit_test(twin_agrees_all), cmocka_unit_test(trace_lengths),
+                                       cmocka_unit_test(other_tag_all)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
