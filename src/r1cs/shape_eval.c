@@ -72,10 +72,16 @@ static inline void add_term(fr *sum, const place *p, const witness *w, uint32_t 
     bool own = var >= p->own_from;
     const zone *z = own ? &p->own : &p->prologue;
     uint32_t local = own ? var - p->own_from : var;
-    if (bits_get(w->bits, z->first_aux + local))
-        fr_add(sum, sum, coeff);
-    else if (bits_get(z->is_field->words, local))
+    if (__builtin_expect(bits_get(z->is_field->words, local), 0)) {
         add_product(sum, &z->fields[bits_rank(z->is_field, local)], coeff, k);
+        return;
+    }
+    /* The bits of a hash are coin tosses: adding a masked coefficient is cheaper than branches that are half
+     * mispredicted. */
+    uint64_t at = z->first_aux + local, mask = 0 - (w->bits[at >> 6] >> (at & 63) & 1);
+    fr masked;
+    for (int i = 0; i < 4; i++) masked.l[i] = coeff->l[i] & mask;
+    fr_add(sum, sum, &masked);
 }
 
 /* Always inlined with a constant width, so that the index is one load. */

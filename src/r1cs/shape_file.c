@@ -192,8 +192,21 @@ typedef struct var_range {
     uint32_t prologue, own_first, own;
 } var_range;
 
-static inline bool var_bad(const var_range *r, uint32_t i) {
-    return i >= r->prologue && i - r->own_first >= r->own; /* below own_first wraps around */
+/* Without branches, since hundreds of millions may be checked. */
+static inline uint32_t var_bad(const var_range *r, uint32_t i) {
+    return (uint32_t)(i >= r->prologue) & (uint32_t)(i - r->own_first >= r->own); /* below own_first wraps around */
+}
+
+static uint32_t largest_coeff(const shape_rows_view *v, unsigned width) {
+    uint32_t most = 0;
+    if (width == 2) {
+        const uint16_t *k = v->coeffs;
+        for (uint64_t i = 0; i < v->nnz; i++) most = k[i] > most ? k[i] : most;
+    } else {
+        const uint32_t *k = v->coeffs;
+        for (uint64_t i = 0; i < v->nnz; i++) most = k[i] > most ? k[i] : most;
+    }
+    return most;
 }
 
 static const char *check_matrix(const shape *s, int segment, int m) {
@@ -209,12 +222,12 @@ static const char *check_matrix(const shape *s, int segment, int m) {
     }
     if (bad != 0) return "row ends do not ascend";
     for (uint64_t i = 0; i < v->nnz; i++) {
-        uint32_t var = v->vars[i] & ~SHAPE_VAR_INPUT;
-        bad |= var_bad((v->vars[i] & SHAPE_VAR_INPUT) != 0 ? &input : &aux, var);
+        uint32_t var = v->vars[i] & ~SHAPE_VAR_INPUT, is_input = v->vars[i] >> 31;
+        bad |= (is_input & var_bad(&input, var)) | ((is_input ^ 1) & var_bad(&aux, var));
     }
     if (bad != 0) return "a variable is out of range";
-    for (uint64_t i = 0; i < v->nnz; i++) bad |= shape_coeff_at(v->coeffs, s->coeff_width, i) >= s->coeff_count;
-    return bad != 0 ? "a coefficient index is out of range" : NULL;
+    return largest_coeff(v, s->coeff_width) >= s->coeff_count && v->nnz > 0 ? "a coefficient index is out of range"
+                                                                            : NULL;
 }
 
 static const char *check_tail(const uint64_t *words, uint64_t bits) {
