@@ -8,13 +8,14 @@
  */
 #include "math/msm.h"
 
-#include <assert.h>
 #include "base/buffer.h"
 #include "math/kernels.h"
 #include "math/kernels/msm_digits.h"
 
 /* Entries of one sort, which bounds a thread's scratch: 16 MiB. */
 #define MSM_RANGE_MAX ((size_t)1 << 22)
+/* Up to so many terms are multiplied one by one: buckets cost about as much as 20 of them, however few the terms. */
+#define MSM_FEW 16u
 
 typedef struct msm_plan {
     unsigned bits, windows;
@@ -38,7 +39,6 @@ static msm_plan msm_plan_for(size_t n, unsigned threads) {
     msm_plan best = {0};
     double best_cost = 0;
     size_t ranges_min = msm_div_up(n, MSM_RANGE_MAX), ranges_max = ranges_min + 4 + threads / 4;
-    if (n == 0) return best;
     for (unsigned bits = 2; bits <= MSM_BITS_MAX; bits++) {
         unsigned windows = msm_digit_windows(bits);
         for (size_t ranges = ranges_min; ranges <= ranges_max && ranges <= n; ranges++) {

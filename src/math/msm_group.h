@@ -24,7 +24,7 @@ static size_t MSM_G(msm_sums_bytes)(const msm_plan *plan) {
 }
 
 size_t MSM_PUBLIC(msm, _scratch_bytes)(size_t n, unsigned threads) {
-    if (n == 0) return 0;
+    if (n <= MSM_FEW) return 0;
     msm_plan plan = msm_plan_for(n, threads);
     return MSM_G(msm_sums_bytes)(&plan) + threads * MSM_G(msm_slot_bytes)(&plan);
 }
@@ -40,11 +40,22 @@ static void MSM_G(msm_tile)(void *ctx, size_t tile, unsigned slot) {
                                      plan->bits, window, job->slots + slot * job->slot_bytes);
 }
 
+static void MSM_G(msm_few)(MSM_JACOBIAN *out, const MSM_AFFINE *points, const uint32_t *index, const fr_canon *scalars,
+                           size_t n) {
+    MSM_G(set_infinity)(out);
+    for (size_t i = 0; i < n; i++) {
+        MSM_JACOBIAN term;
+        MSM_G(from_affine)(&term, &points[index != NULL ? index[i] : i]);
+        MSM_G(mul)(&term, &term, &scalars[i]);
+        MSM_G(add)(out, out, &term);
+    }
+}
+
 cuzk_status MSM_PUBLIC(msm, )(MSM_JACOBIAN *out, const MSM_AFFINE *points, const uint32_t *index,
                               const fr_canon *scalars, size_t n, pool *p, const cuzk_control *control,
                               const char *stage, cuzk_error *err) {
-    if (n == 0) {
-        MSM_G(set_infinity)(out);
+    if (n <= MSM_FEW) {
+        MSM_G(msm_few)(out, points, index, scalars, n);
         return CUZK_OK;
     }
     unsigned threads = msm_threads(p);

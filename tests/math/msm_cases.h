@@ -51,7 +51,7 @@ static void CASE(check_ref)(const CASE_AFFINE *points, const uint32_t *index, co
 
 static void CASE(sizes)(void **state) {
     (void)state;
-    static const size_t sizes[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 31, 32, 33, 255, 256, 257};
+    static const size_t sizes[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 16, 17, 18, 31, 32, 33, 255, 256, 257};
     CASE_AFFINE *points = CASE(points)(257);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         size_t n = sizes[i];
