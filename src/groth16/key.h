@@ -24,6 +24,7 @@ typedef enum { KEY_OFFICIAL, KEY_DEVELOPMENT, KEY_UNKNOWN } key_origin;
 const char *key_origin_name(key_origin o); /* "official", "development", "unknown" */
 
 typedef struct proving_key {
+    uint64_t id; /* unlike any other key's of this process, see base/serial.h */
     verifying_key vk;
     uint32_t count[PARAMS_SECTIONS];
     const g1_affine *h, *l, *a, *b_g1; /* mapped or in memory */

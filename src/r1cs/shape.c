@@ -4,6 +4,8 @@
 #include <string.h>
 #include "r1cs/shape_internal.h"
 
+#include "base/serial.h"
+
 /* Makes b over `bits` bits, with its directory at *next, which moves on. */
 static void rank_bits(shape_bits *b, const uint64_t *words, uint64_t bits, uint32_t **next) {
     uint32_t sum = 0;
@@ -57,7 +59,12 @@ static void count_segments(shape *s) {
     }
 }
 
+uint64_t shape_id(const shape *s) {
+    return s->id;
+}
+
 cuzk_status shape_complete(shape *s, cuzk_error *err) {
+    s->id = serial_next();
     uint64_t words = 0;
     for (int i = 0; i < SEGMENTS; i++) words += SHAPE_BITMAPS * bits_words(s->segment[i].aux);
     cuzk_status status = buffer_alloc_array(&s->ranks, BUFFER_SHAPE, words, sizeof(uint32_t), err);

@@ -35,6 +35,7 @@ cuzk_status shape_open(shape **out, const char *path,
 
 cs_counts shape_counts(const shape *s);
 uint64_t shape_bytes(const shape *s);
+uint64_t shape_id(const shape *s); /* unlike any other shape's of this process, see base/serial.h */
 uint64_t shape_rows(const shape *s);        /* circuit constraints + inputs: what the domain must hold */
 unsigned shape_domain_log2(const shape *s); /* smallest 2^k ≥ rows */
 uint64_t shape_fields(const shape *s);      /* auxiliary variables that are field elements */

@@ -49,6 +49,7 @@ typedef struct shape_segment {
 #define SHAPE_NAME_BYTES 64
 
 struct shape {
+    uint64_t id; /* base/serial.h */
     shape_segment segment[SEGMENTS];
     shape_section section[SECTIONS];
     uint32_t repeat;
