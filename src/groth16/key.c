@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/serial.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -125,16 +126,21 @@ static void say_waiting(void *user) {
     log_info("another process is converting the key; waiting: %s", (const char *)user);
 }
 
+/* A whole page of header, so that a copy without points has its full length, too. */
+static cuzk_status write_header(file_writer *w, converted_header *h, cuzk_error *err) {
+    uint8_t page[CONVERTED_HEADER_BYTES] = {0};
+    converted_header_seal(h);
+    memcpy(page, h, sizeof *h);
+    return file_writer_pwrite(w, page, sizeof page, 0, err);
+}
+
 static cuzk_status write_copy(const char *copy, converted_header *h, const char *path, const file_map *source,
                               const params_view *v, pool *p, const cuzk_control *control, cuzk_error *err) {
     file_writer *w = NULL;
     cuzk_status st = file_writer_open(&w, copy, false, err);
     if (st == CUZK_OK) st = file_writer_reserve(w, h->total_bytes, err);
     if (st == CUZK_OK) st = key_convert(h, w, NULL, path, source, v, p, control, err);
-    if (st == CUZK_OK) {
-        converted_header_seal(h);
-        st = file_writer_pwrite(w, h, sizeof *h, 0, err);
-    }
+    if (st == CUZK_OK) st = write_header(w, h, err);
     if (st != CUZK_OK) {
         file_writer_abort(w);
         return st;
@@ -271,6 +277,7 @@ cuzk_status proving_key_open(proving_key *out, const char *path, key_check check
     if (st != CUZK_OK) goto done;
     memcpy(out->count, o->view.count, sizeof out->count);
     out->file_bytes = o->source.bytes;
+    out->id = serial_next();
     out->root = ntt_root_bellman();
     out->origin = key_origin_of(path, o->source.data, o->view.vk_bytes);
     char *real = realpath(path, NULL);

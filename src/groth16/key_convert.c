@@ -46,14 +46,14 @@ void converted_header_make(converted_header *h, const char *path, const file_map
     h->bytes = source->bytes;
     h->mtime_ns = source->mtime_ns;
     h->ctime_ns = source->ctime_ns;
-    uint64_t at = CONVERTED_HEADER_BYTES;
+    h->total_bytes = CONVERTED_HEADER_BYTES;
     for (params_section s = PARAMS_IC; s < PARAMS_SECTIONS; s++) {
+        uint64_t bytes = (uint64_t)v->count[s] * params_point_bytes(s);
         h->count[s] = v->count[s];
         if (s == PARAMS_IC) continue;
-        h->offset[s] = at;
-        at += round_up((uint64_t)v->count[s] * params_point_bytes(s));
+        h->offset[s] = round_up(h->total_bytes);
+        if (bytes) h->total_bytes = h->offset[s] + bytes;
     }
-    h->total_bytes = at;
     snprintf(h->source, sizeof h->source, "%s", path);
 }
 

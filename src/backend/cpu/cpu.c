@@ -129,7 +129,10 @@ static cuzk_status check_witness(const prove_request *q, cuzk_error *err) {
     cs_counts n = shape_counts(q->shape);
     const witness *w = q->witness;
     uint64_t fields = shape_fields(q->shape);
-    if (w->n_inputs == n.inputs && w->n_aux == n.aux && w->n_fields == fields) return CUZK_OK;
+    if (w->n_inputs == n.inputs && w->n_aux == n.aux && w->n_fields == fields) {
+        if (fr_is_one(&w->inputs[0])) return CUZK_OK; /* evaluation takes ONE for granted, the sums do not */
+        return cuzk_fail(err, CUZK_UNSATISFIED, "the witness's first input is not one");
+    }
     cuzk_fail(err, CUZK_FOREIGN, "the witness belongs to another circuit");
     cuzk_fail_expected(err, "%" PRIu64 " inputs, %" PRIu64 " auxiliary variables, %" PRIu64 " of them field elements",
                        n.inputs, n.aux, fields);
