@@ -58,8 +58,9 @@ static cuzk_status no_command(int argc, char **argv, cuzk_error *err) {
         group = group || (!strncmp(commands[i].words, first, len) && commands[i].words[len] == ' ');
         names[n++] = commands[i].words;
     }
-    snprintf(typed, sizeof typed, "%s%s%s", first, group && argc > 1 ? " " : "", group && argc > 1 ? argv[1] : "");
-    if (group && argc == 1) {
+    const char *second = group && argc > 1 && argv[1][0] != '-' ? argv[1] : NULL;
+    snprintf(typed, sizeof typed, "%s%s%s", first, second ? " " : "", second ? second : "");
+    if (group && !second) {
         cuzk_fail(err, CUZK_USAGE, "cuzk %s needs a second word", first);
     } else {
         cuzk_fail(err, CUZK_USAGE, "there is no command `%s`", typed);
