@@ -1,12 +1,10 @@
 /* The PoRep circuit of every sector size against the reference's structure. The production sizes are hashed with one
- * challenge (the reference did the same: porep-64gib comes from repeating blocks); CUZK_TEST_FULL=1 adds the whole
- * partitions, about a hundred times as long. */
+ * challenge and as whole partitions, which takes some minutes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -36,8 +34,6 @@ static void production(void **state) {
     assert_true(structure_equal(DIGESTS, "stacked-32gib-1-challenge", porep_synthesize, &p));
     assert_true(porep_params_custom(&p, (uint64_t)1 << 31, 8, 8, 2, 11, 1));
     assert_true(structure_equal(DIGESTS, "stacked-64gib-1-challenge", porep_synthesize, &p));
-    const char *full = getenv("CUZK_TEST_FULL");
-    if (full == NULL || strcmp(full, "1") != 0) return;
     assert_true(porep_params_for(&p, (uint64_t)32 << 30, NULL));
     assert_true(structure_equal(DIGESTS, "porep-32gib", porep_synthesize, &p));
     assert_true(porep_params_for(&p, (uint64_t)64 << 30, NULL));
