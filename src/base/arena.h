@@ -15,7 +15,8 @@ typedef struct arena_mark {
     size_t used;
 } arena_mark;
 
-/* chunk_bytes 0: 1 MiB. NULL with err filled when there is no memory. Destroy accepts NULL. `secret` classes are wiped. */
+/* chunk_bytes 0: 1 MiB. NULL with err filled when there is no memory. Destroy accepts NULL. `secret` classes are wiped.
+ */
 arena *arena_create(buffer_class cls, size_t chunk_bytes, cuzk_error *err);
 void arena_destroy(arena *a);
 /* Zeroed memory; NULL when out of memory or over the arena's limit. */

@@ -1,8 +1,8 @@
 /* Tracked buffers: every buffer of 1 MiB or more (and every secret one) comes from here.
  *
- * Each buffer has a class; live bytes, live count and peak are kept per class and in total (atomics, no lock). Buffers are
- * own anonymous mappings (page-aligned, zero-filled, given back to the system when freed), never malloc. Classes marked
- * secret are wiped before they are unmapped. Thread-safe; one buffer has one owner.
+ * Each buffer has a class; live bytes, live count and peak are kept per class and in total (atomics, no lock). Buffers
+ * are own anonymous mappings (page-aligned, zero-filled, given back to the system when freed), never malloc. Classes
+ * marked secret are wiped before they are unmapped. Thread-safe; one buffer has one owner.
  */
 #ifndef CUZK_BASE_BUFFER_H
 #define CUZK_BASE_BUFFER_H
@@ -29,7 +29,7 @@ typedef enum {
 #define X(name, text, secret) BUFFER_##name,
     BUFFER_CLASS_LIST(X)
 #undef X
-    BUFFER_CLASSES
+        BUFFER_CLASSES
 } buffer_class;
 
 typedef struct buffer {
@@ -42,8 +42,8 @@ typedef struct buffer_stats {
     uint64_t live_bytes, live_count, peak_bytes;
 } buffer_stats;
 
-/* Fills *out. bytes 0 gives an empty buffer and succeeds. Refused with MEMORY (need and limit named) when the process limit would
- * be passed or the system has none. */
+/* Fills *out. bytes 0 gives an empty buffer and succeeds. Refused with MEMORY (need and limit named) when the process
+ * limit would be passed or the system has none. */
 cuzk_status buffer_alloc(buffer *out, buffer_class cls, size_t bytes, cuzk_error *err);
 /* count * size with overflow check. */
 cuzk_status buffer_alloc_array(buffer *out, buffer_class cls, size_t count, size_t size, cuzk_error *err);

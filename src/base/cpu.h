@@ -6,14 +6,14 @@
 #include <stdint.h>
 
 typedef struct cpu_facts {
-    bool bmi2_adx;    /* MULX, ADCX, ADOX */
-    bool avx512_ifma; /* F, DQ, BW, VL, IFMA, and the OS saves the registers */
-    unsigned threads; /* usable by this process: affinity mask and cgroup quota */
+    bool bmi2_adx;         /* MULX, ADCX, ADOX */
+    bool avx512_ifma;      /* F, DQ, BW, VL, IFMA, and the OS saves the registers */
+    unsigned threads;      /* usable by this process: affinity mask and cgroup quota */
     uint64_t memory_bytes; /* the smaller of physical memory and cgroup limit */
     char model[64];
 } cpu_facts;
 
-/* CUZK_CPU=portable|adx|ifma in the environment lowers (never raises) the features, so that tests can run each version. */
+/* CUZK_CPU=portable|adx|ifma in the environment lowers (never raises) the features: tests run each version by it. */
 const cpu_facts *cpu_get(void);
 uint64_t cpu_rss_bytes(void);      /* now */
 uint64_t cpu_peak_rss_bytes(void); /* of the process so far */

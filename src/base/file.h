@@ -24,7 +24,8 @@ void file_map_done(const file_map *m, size_t offset, size_t bytes);
 /* The whole of a small file (≤ limit) into a tracked buffer of class REQUEST; MALFORMED when larger. "-" is stdin. */
 cuzk_status file_read(buffer *out, const char *path, size_t limit, cuzk_error *err);
 
-/* Atomic writing: a temporary name in the same folder, fsync, rename. Abort removes the temporary file; a process killed in between leaves only a
+/* Atomic writing: a temporary name in the same folder, fsync, rename. Abort removes the temporary file; a process
+ * killed in between leaves only a
  * ".tmp" name, which the next writer of that path removes. */
 typedef struct file_writer file_writer;
 cuzk_status file_writer_open(file_writer **out, const char *path, bool refuse_existing, cuzk_error *err);
@@ -38,7 +39,8 @@ void file_writer_abort(file_writer *w);                          /* accepts NULL
 /* file_writer in one call. */
 cuzk_status file_write_all(const char *path, const void *data, size_t len, bool refuse_existing, cuzk_error *err);
 
-/* An advisory lock (flock) on PATH.lock; waits for other processes, ends with the process. on_wait (may be NULL) is called once when waiting starts. */
+/* An advisory lock (flock) on PATH.lock; waits for other processes, ends with the process. on_wait (may be NULL) is
+ * called once when waiting starts. */
 cuzk_status file_lock(int *fd_out, const char *path, void (*on_wait)(void *), void *user, cuzk_error *err);
 void file_unlock(int fd);
 

@@ -21,7 +21,8 @@ void hash_blake2s256(uint8_t out[32], const void *data, size_t len);
 void hash_blake2b512(uint8_t out[64], const void *data, size_t len);
 /* Keyed BLAKE2b with 32 bytes of output (EVP_MAC BLAKE2BMAC); key 1..64 bytes. */
 void hash_blake2b256_keyed(uint8_t out[32], const void *key, size_t key_len, const void *data, size_t len);
-/* The SHA-256 compression function (FIPS 180-4 §6.2.2) on one block of 16 big-endian words; portable C, for tests and constants. */
+/* The SHA-256 compression function (FIPS 180-4 §6.2.2) on one block of 16 big-endian words; portable C, for tests and
+ * constants. */
 void hash_sha256_compress(uint32_t state[8], const uint8_t block[64]);
 
 #endif

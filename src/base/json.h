@@ -1,8 +1,8 @@
 /* JSON over yajl, whole documents in one call.
  *
- * Reading: json_parse drives a handler (SAX) with depth limit, UTF-8 check, and refuses trailing garbage and duplicate keys
- * in one object. json_tree reads a small document into a tree in an arena. Numbers stay text. Errors name the byte and the JSON path.
- * Writing: json_out builds one document in memory.
+ * Reading: json_parse drives a handler (SAX) with depth limit, UTF-8 check, and refuses trailing garbage and duplicate
+ * keys in one object. json_tree reads a small document into a tree in an arena. Numbers stay text. Errors name the byte
+ * and the JSON path. Writing: json_out builds one document in memory.
  */
 #ifndef CUZK_BASE_JSON_H
 #define CUZK_BASE_JSON_H
@@ -17,8 +17,9 @@ typedef enum { JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_
 
 typedef struct json_parser json_parser;
 
-/* Return OK to go on. Values: text/len only for NUMBER and STRING (string already unescaped; borrowed until return). begin/end come in pairs; `key` announces the
- * member whose value follows. On failure fill err with json_fail or cuzk_fail; json_parse adds file, byte and path when `where` is empty. */
+/* Return OK to go on. Values: text/len only for NUMBER and STRING (string already unescaped; borrowed until return).
+ * begin/end come in pairs; `key` announces the member whose value follows. On failure fill err with json_fail or
+ * cuzk_fail; json_parse adds file, byte and path when `where` is empty. */
 typedef struct json_handler {
     cuzk_status (*value)(void *ctx, json_parser *p, json_kind kind, const char *text, size_t len, cuzk_error *err);
     cuzk_status (*begin)(void *ctx, json_parser *p, json_kind kind, cuzk_error *err);
@@ -29,8 +30,9 @@ typedef struct json_handler {
 #define JSON_MAX_DEPTH 64
 
 /* name is used in errors ("c1.json"). data is borrowed until return. */
-cuzk_status json_parse(const char *name, const void *data, size_t len, const json_handler *h, void *ctx, cuzk_error *err);
-unsigned json_depth(const json_parser *p);               /* of the value being handled; 0 at top level */
+cuzk_status json_parse(const char *name, const void *data, size_t len, const json_handler *h, void *ctx,
+                       cuzk_error *err);
+unsigned json_depth(const json_parser *p);                 /* of the value being handled; 0 at top level */
 void json_path(const json_parser *p, char *out, size_t n); /* "$.vanilla_proofs.X[3].comm_r[0]" */
 /* MALFORMED with where = name, byte and path. */
 cuzk_status json_fail(json_parser *p, cuzk_error *err, const char *what_fmt, ...) CUZK_PRINTF(3);
@@ -38,13 +40,14 @@ cuzk_status json_fail(json_parser *p, cuzk_error *err, const char *what_fmt, ...
 typedef struct json_node json_node;
 struct json_node {
     json_kind kind;
-    const char *key; /* NULL outside objects */
+    const char *key;  /* NULL outside objects */
     const char *text; /* NUMBER, STRING: terminated */
-    size_t len;      /* of text; or number of children */
+    size_t len;       /* of text; or number of children */
     json_node *first, *next;
 };
 /* The tree lives in a. max_bytes bounds the document. */
-cuzk_status json_tree(json_node **out, arena *a, const char *name, const void *data, size_t len, size_t max_bytes, cuzk_error *err);
+cuzk_status json_tree(json_node **out, arena *a, const char *name, const void *data, size_t len, size_t max_bytes,
+                      cuzk_error *err);
 const json_node *json_member(const json_node *object, const char *key); /* NULL when absent or not an object */
 const json_node *json_at(const json_node *array, size_t i);
 

@@ -1,5 +1,5 @@
-/* Levelled log to stderr: text for people ("cuzk: warning: …"), or one JSON object a line. Thread-safe; a line is written
- * with one write(2). The level and form are process-wide and set once at start. */
+/* Levelled log to stderr: text for people ("cuzk: warning: …"), or one JSON object a line. Thread-safe; a line is
+ * written with one write(2). The level and form are process-wide and set once at start. */
 #ifndef CUZK_BASE_LOG_H
 #define CUZK_BASE_LOG_H
 

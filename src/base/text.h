@@ -10,7 +10,8 @@ void text_hex(char *out /* 2*len+1 */, const uint8_t *data, size_t len);
 /* Exactly 2*len hex digits (either case, no prefix); false otherwise. */
 bool text_unhex(uint8_t *out, size_t len, const char *hex, size_t hex_len);
 size_t text_base64_bound(size_t encoded_len);
-/* Standard alphabet, padding required, no white space. Returns false on any fault; *bad_at is the offset of the first. out may not overlap in. */
+/* Standard alphabet, padding required, no white space. Returns false on any fault; *bad_at is the offset of the first.
+ * out may not overlap in. */
 bool text_unbase64(uint8_t *out, size_t *out_len, const char *in, size_t in_len, size_t *bad_at);
 /* "2KiB" … "64GiB" and plain numbers with K, M, G, T, KiB, MiB, GiB, TiB (K = KiB = 1024). */
 bool text_bytes(uint64_t *out, const char *s);
