@@ -1,5 +1,6 @@
 /* Decoding of points (math/encoding.h), once per CPU version: square roots, curve and subgroup tests are field
  * products. */
+#define FIELD_CALLS
 #include "math/kernels.h"
 
 #define COMPRESSED 0x80

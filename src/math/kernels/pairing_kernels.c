@@ -8,6 +8,7 @@
  * + p)(x^2 + p^2 - 1) + 3 (Hayashida, Hayasaka, Teruya, "Efficient final exponentiation via cyclotomic structure for
  * pairings over families of elliptic curves", 2020).
  */
+#define FIELD_CALLS
 #include "math/kernels.h"
 
 #define MILLER_PAIRS 8
