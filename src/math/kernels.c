@@ -18,6 +18,18 @@ KERNEL_VERSION(portable)
 #ifdef CUZK_X86_64
 KERNEL_VERSION(adx)
 #endif
+#ifdef CUZK_HAVE_IFMA
+/* What has no version in lanes is that of adx. */
+static const struct math_kernels math_kernels_ifma = {
+    .isa = "ifma",
+    .field = &field_kernels_adx,
+    .poseidon = &poseidon_kernels_adx,
+    .pairing = &pairing_kernels_adx,
+    .encoding = &encoding_kernels_adx,
+    .msm = &msm_kernels_ifma,
+    .ntt = &ntt_kernels_adx,
+};
+#endif
 
 const struct math_kernels *const *math_kernels_all(size_t *n) {
     static const struct math_kernels *const all[] = {
@@ -25,10 +37,16 @@ const struct math_kernels *const *math_kernels_all(size_t *n) {
 #ifdef CUZK_X86_64
         &math_kernels_adx,
 #endif
+#ifdef CUZK_HAVE_IFMA
+        &math_kernels_ifma,
+#endif
     };
     *n = 1;
 #ifdef CUZK_X86_64
     if (cpu_get()->bmi2_adx) *n = 2;
+#endif
+#ifdef CUZK_HAVE_IFMA
+    if (*n == 2 && cpu_get()->avx512_ifma) *n = 3;
 #endif
     return all;
 }

@@ -72,6 +72,9 @@ KERNEL_VERSION(portable)
 #ifdef CUZK_X86_64
 KERNEL_VERSION(adx)
 #endif
+#ifdef CUZK_HAVE_IFMA
+extern const struct msm_kernels msm_kernels_ifma; /* the rest is adx */
+#endif
 #undef KERNEL_VERSION
 
 struct math_kernels {

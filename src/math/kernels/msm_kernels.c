@@ -9,6 +9,15 @@
 #define MSM_JACOBIAN g1
 #define MSM_GROUP(x) g1_##x
 #define MSM_SEGMENT 4096u
+#ifdef MSM_G1_VECTOR
+#define MSM_VECTOR MSM_G1_VECTOR
+typedef struct {
+    uint64_t word[8]; /* eight of them: one limb of eight lanes each */
+} g1_product;
+#define MSM_PRODUCT g1_product
+#else
+#define MSM_PRODUCT fp
+#endif
 #include "math/kernels/msm_template.h"
 
 #define MSM(x) g2_msm_##x
@@ -18,6 +27,7 @@
 #define MSM_JACOBIAN g2
 #define MSM_GROUP(x) g2_##x
 #define MSM_SEGMENT 2048u
+#define MSM_PRODUCT fp2
 #include "math/kernels/msm_template.h"
 
 const struct msm_kernels KERNEL_NAME(msm_kernels) = {

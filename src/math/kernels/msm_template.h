@@ -5,6 +5,8 @@
  *   MSM_F, MSM_FN(x) the coordinate field's type and its functions (fp, fp_##x)
  *   MSM_AFFINE, MSM_JACOBIAN, MSM_GROUP(x)  the point types and their functions (g1_affine, g1, g1_##x)
  *   MSM_SEGMENT      points per segment: a power of two, so that a segment and its products stay in the L2 cache
+ *   MSM_PRODUCT      what add_pairs keeps a pair in the list of products: MSM_F, or more
+ *   MSM_VECTOR       (optional) a header with another add_pairs, which may use this one as add_pairs_plain
  * All are undefined at the end.
  *
  * Everything rests on add_pairs: many independent affine additions that share one inversion (Montgomery 1987). An
@@ -88,7 +90,11 @@ static inline void MSM(finish)(const MSM(pair) * p, const MSM_F *inverse) {
 
 /* All pairs, as if at once. `left` points are distinct. A `right` may be the `left` of a pair that comes *earlier* in
  * the list; its value before the addition counts. products: n elements. */
+#ifdef MSM_VECTOR
+static void MSM(add_pairs_plain)(MSM(pair) * pairs, size_t n, MSM_F *products) {
+#else
 static void MSM(add_pairs)(MSM(pair) * pairs, size_t n, MSM_F *products) {
+#endif
     MSM_F acc, d, inverse;
     MSM_FN(set_one)(&acc);
     for (size_t i = 0; i < n; i++) {
@@ -124,10 +130,14 @@ static void MSM(add_pairs)(MSM(pair) * pairs, size_t n, MSM_F *products) {
     }
 }
 
+#ifdef MSM_VECTOR
+#include MSM_VECTOR
+#endif
+
 /* What a window's work needs beside its buckets. */
 typedef struct {
     MSM_AFFINE pts[MSM_SEGMENT];
-    MSM_F products[MSM_SEGMENT / 2];
+    MSM_PRODUCT products[MSM_SEGMENT / 2];
     MSM(pair) pairs[MSM_SEGMENT / 2];
     MSM(run) runs[MSM_SEGMENT];
 } MSM(segment);
@@ -325,7 +335,7 @@ static void MSM(sum)(MSM_JACOBIAN *out, const MSM_AFFINE *points, const uint32_t
 /* row[j] = (j + 1) * base for j < n, doubling the filled part with one batch of additions each time. */
 static void MSM(fixed_row)(MSM_AFFINE *row, const MSM_AFFINE *base, size_t n) {
     MSM(pair) pairs[FIXED_BATCH];
-    MSM_F products[FIXED_BATCH];
+    MSM_PRODUCT products[FIXED_BATCH];
     row[0] = *base;
     for (size_t have = 1; have < n; have *= 2) {
         size_t more = have < n - have ? have : n - have;
@@ -343,7 +353,7 @@ static void MSM(fixed_row)(MSM_AFFINE *row, const MSM_AFFINE *base, size_t n) {
 /* table: window w's row begins at w * 2^(bits-1). */
 static void MSM(fixed_mul)(const MSM_AFFINE *table, unsigned bits, MSM_AFFINE *out, const fr_canon *scalars, size_t n) {
     MSM(pair) pairs[FIXED_BATCH];
-    MSM_F products[FIXED_BATCH];
+    MSM_PRODUCT products[FIXED_BATCH];
     unsigned windows = msm_digit_windows(bits);
     fr_canon offset = msm_digit_offset(bits);
     for (size_t at = 0; at < n; at += FIXED_BATCH) {
@@ -371,3 +381,5 @@ static void MSM(fixed_mul)(const MSM_AFFINE *table, unsigned bits, MSM_AFFINE *o
 #undef MSM_JACOBIAN
 #undef MSM_GROUP
 #undef MSM_SEGMENT
+#undef MSM_PRODUCT
+#undef MSM_VECTOR
