@@ -3,10 +3,11 @@
 
 #define JOB_USAGE "(--c1 FILE | --request FILE --vanilla FILE...)"
 #define JOB_HELP                                                                                                       \
-    "KIND is `porep`. Its input is the output of commit phase 1 (--c1): the bare JSON (which also needs --request),\n" \
-    "the envelope with registered_proof and vanilla_proofs, or the wrapper with Phase1Out. A request is JSON with "    \
-    "what\n"                                                                                                           \
-    "a verifier knows: registered_proof, prover_id or miner_id, sector_number, ticket, seed, comm_d, comm_r.\n"
+    "The job's input: for `porep` the output of commit phase 1 (--c1): the bare JSON (which also needs --request), "   \
+    "the\n"                                                                                                            \
+    "envelope with registered_proof and vanilla_proofs, or the wrapper with Phase1Out; for other kinds a request and " \
+    "its\n"                                                                                                            \
+    "vanilla proofs in the request's order. A request is JSON with what a verifier knows (docs/cli.md).\n"
 
 #define KEY_HELP                                                                                                       \
     "Without --params the key is looked for under its official file name in $FIL_PROOFS_PARAMETER_CACHE (default\n"    \
