@@ -78,7 +78,7 @@ static inline void g2_generator_affine(g2_affine *r) {
 
 /* phi(x, y) = (beta x, y) is multiplication by -x^2 on G1: p is in G1 when phi(p) + [x^2] p is infinity. p is on the
  * curve. */
-static inline bool g1_affine_in_subgroup(const g1_affine *p) {
+MATH_CALL bool g1_affine_in_subgroup(const g1_affine *p) {
     static const fp beta = {G1_BETA};
     if (g1_affine_is_infinity(p)) return true;
     g1_affine phi;
@@ -103,7 +103,7 @@ static inline void g2_psi_affine(g2_affine *r, const g2_affine *p) {
 
 /* psi is multiplication by x on G2, and x is negative: p is in G2 when psi(p) + [|x|] p is infinity. p is on the curve.
  */
-static inline bool g2_affine_in_subgroup(const g2_affine *p) {
+MATH_CALL bool g2_affine_in_subgroup(const g2_affine *p) {
     if (g2_affine_is_infinity(p)) return true;
     g2_affine psi;
     g2_psi_affine(&psi, p);

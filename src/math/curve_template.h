@@ -56,7 +56,7 @@ static inline void CURVE(from_affine)(CURVE_T *r, const CURVE_AFFINE *p) {
     COORD(set_one)(&r->Z);
 }
 
-static inline void CURVE(to_affine)(CURVE_AFFINE *r, const CURVE_T *p) {
+MATH_CALL void CURVE(to_affine)(CURVE_AFFINE *r, const CURVE_T *p) {
     COORD_T z, zz;
     COORD(inv)(&z, &p->Z); /* infinity: 0, which gives (0, 0) */
     COORD(sqr)(&zz, &z);
@@ -66,7 +66,7 @@ static inline void CURVE(to_affine)(CURVE_AFFINE *r, const CURVE_T *p) {
 }
 
 /* n points with one inversion. scratch holds n coordinates; nothing overlaps. */
-static inline void CURVE(batch_to_affine)(CURVE_AFFINE *r, const CURVE_T *p, size_t n, COORD_T *scratch) {
+MATH_CALL void CURVE(batch_to_affine)(CURVE_AFFINE *r, const CURVE_T *p, size_t n, COORD_T *scratch) {
     COORD_T acc, z, zz;
     COORD(set_one)(&acc);
     for (size_t i = 0; i < n; i++) {
@@ -90,7 +90,7 @@ static inline void CURVE(batch_to_affine)(CURVE_AFFINE *r, const CURVE_T *p, siz
 
 /* No point has order two (the groups' orders are odd), so Y = 0 does not occur; infinity stays infinity as Z3 = 2 Y Z.
  */
-static inline void CURVE(dbl)(CURVE_T *r, const CURVE_T *p) {
+MATH_CALL void CURVE(dbl)(CURVE_T *r, const CURVE_T *p) {
     COORD_T a, b, c, d, e, f, t;
     COORD(sqr)(&a, &p->X);
     COORD(sqr)(&b, &p->Y);
@@ -136,7 +136,7 @@ static inline void CURVE(add_tail)(CURVE_T *r, const COORD_T *u1, const COORD_T 
     COORD(sub)(&r->Y, &v, &i);
 }
 
-static inline void CURVE(add)(CURVE_T *r, const CURVE_T *p, const CURVE_T *q) {
+MATH_CALL void CURVE(add)(CURVE_T *r, const CURVE_T *p, const CURVE_T *q) {
     if (CURVE(is_infinity)(p)) {
         *r = *q;
         return;
@@ -170,7 +170,7 @@ static inline void CURVE(add)(CURVE_T *r, const CURVE_T *p, const CURVE_T *q) {
     CURVE(add_tail)(r, &u1, &s1, &u2, &s2, &z1z1);
 }
 
-static inline void CURVE(add_affine)(CURVE_T *r, const CURVE_T *p, const CURVE_AFFINE *q) {
+MATH_CALL void CURVE(add_affine)(CURVE_T *r, const CURVE_T *p, const CURVE_AFFINE *q) {
     if (CURVE(affine_is_infinity)(q)) {
         *r = *p;
         return;
@@ -200,7 +200,7 @@ static inline void CURVE(add_affine)(CURVE_T *r, const CURVE_T *p, const CURVE_A
 }
 
 /* Equal as points, whatever their denominators. */
-static inline bool CURVE(eq)(const CURVE_T *p, const CURVE_T *q) {
+MATH_CALL bool CURVE(eq)(const CURVE_T *p, const CURVE_T *q) {
     bool p_inf = CURVE(is_infinity)(p), q_inf = CURVE(is_infinity)(q);
     if (p_inf || q_inf) return p_inf && q_inf;
     COORD_T a, b, pz, qz;
@@ -217,7 +217,7 @@ static inline bool CURVE(eq)(const CURVE_T *p, const CURVE_T *q) {
 }
 
 /* r = k p, k any 256-bit number; windows of four bits. */
-static inline void CURVE(mul)(CURVE_T *r, const CURVE_T *p, const fr_canon *k) {
+MATH_CALL void CURVE(mul)(CURVE_T *r, const CURVE_T *p, const fr_canon *k) {
     CURVE_T table[16], acc;
     CURVE(set_infinity)(&table[0]);
     table[1] = *p;
@@ -234,7 +234,7 @@ static inline void CURVE(mul)(CURVE_T *r, const CURVE_T *p, const fr_canon *k) {
 }
 
 /* r = |x| p for the curve parameter x, whose absolute value has six bits set. */
-static inline void CURVE(mul_x_abs)(CURVE_T *r, const CURVE_T *p) {
+MATH_CALL void CURVE(mul_x_abs)(CURVE_T *r, const CURVE_T *p) {
     CURVE_T acc = *p;
     for (int i = 62; i >= 0; i--) {
         CURVE(dbl)(&acc, &acc);
@@ -244,7 +244,7 @@ static inline void CURVE(mul_x_abs)(CURVE_T *r, const CURVE_T *p) {
 }
 
 /* Infinity is on the curve. */
-static inline bool CURVE(affine_on_curve)(const CURVE_AFFINE *p) {
+MATH_CALL bool CURVE(affine_on_curve)(const CURVE_AFFINE *p) {
     if (CURVE(affine_is_infinity)(p)) return true;
     COORD_T l, r, b;
     COORD(sqr)(&l, &p->y);
@@ -297,7 +297,7 @@ static inline void CURVE(xyzz_dbl_tail)(CURVE_XYZZ *r, const COORD_T *x, const C
     COORD(sub)(&r->Y, &s, &t);
 }
 
-static inline void CURVE(xyzz_dbl)(CURVE_XYZZ *r, const CURVE_XYZZ *p) {
+MATH_CALL void CURVE(xyzz_dbl)(CURVE_XYZZ *r, const CURVE_XYZZ *p) {
     COORD_T u, v, w, zz, zzz;
     COORD(dbl)(&u, &p->Y);
     COORD(sqr)(&v, &u);
@@ -313,7 +313,7 @@ static inline void CURVE(xyzz_dbl)(CURVE_XYZZ *r, const CURVE_XYZZ *p) {
 }
 
 /* 2 p of an affine p that is not infinity. */
-static inline void CURVE(xyzz_dbl_affine)(CURVE_XYZZ *r, const CURVE_AFFINE *p) {
+MATH_CALL void CURVE(xyzz_dbl_affine)(CURVE_XYZZ *r, const CURVE_AFFINE *p) {
     COORD_T u;
     COORD(dbl)(&u, &p->y);
     COORD(sqr)(&r->ZZ, &u);
@@ -321,7 +321,7 @@ static inline void CURVE(xyzz_dbl_affine)(CURVE_XYZZ *r, const CURVE_AFFINE *p) 
     CURVE(xyzz_dbl_tail)(r, &p->x, &p->y, &r->ZZ, &r->ZZZ);
 }
 
-static inline void CURVE(xyzz_add_affine)(CURVE_XYZZ *r, const CURVE_XYZZ *p, const CURVE_AFFINE *q) {
+MATH_CALL void CURVE(xyzz_add_affine)(CURVE_XYZZ *r, const CURVE_XYZZ *p, const CURVE_AFFINE *q) {
     if (CURVE(affine_is_infinity)(q)) {
         *r = *p;
         return;
@@ -359,7 +359,7 @@ static inline void CURVE(xyzz_add_affine)(CURVE_XYZZ *r, const CURVE_XYZZ *p, co
     COORD(sub)(&r->Y, &u, &pp);
 }
 
-static inline void CURVE(xyzz_add)(CURVE_XYZZ *r, const CURVE_XYZZ *p, const CURVE_XYZZ *q) {
+MATH_CALL void CURVE(xyzz_add)(CURVE_XYZZ *r, const CURVE_XYZZ *p, const CURVE_XYZZ *q) {
     if (CURVE(xyzz_is_infinity)(q)) {
         *r = *p;
         return;

@@ -36,7 +36,8 @@ typedef struct {
     uint64_t l[6];
 } fp_canon;
 
-/* For functions of many products: a call costs nothing beside them, copies cost compile time and instruction cache. */
+/* For functions of many products, powers, roots, inversions: a call costs nothing beside them, copies cost compile time
+ * and instruction cache. */
 #define MATH_CALL static __attribute__((noinline, unused))
 
 /* Sums in assembly everywhere on x86-64 except in the portable kernels, which stay plain C so that plain C is tested;
@@ -97,12 +98,11 @@ static inline int64_t field_divsteps_62_var(int64_t eta, uint64_t f, uint64_t g,
 }
 
 /* Products are inlined in kernels only: elsewhere nothing is hot, and pages of inlined products make slow compilers
- * and, under a sanitizer, very slow ones. Inversions, powers and roots are never inlined. */
-#define FIELD_COLD static __attribute__((noinline, unused))
+ * and, under a sanitizer, very slow ones. */
 #if defined(CUZK_ISA) && !defined(FIELD_CALLS) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define FIELD_PRODUCT static inline
 #else
-#define FIELD_PRODUCT FIELD_COLD
+#define FIELD_PRODUCT MATH_CALL
 #endif
 
 #define FIELD(x) fr_##x

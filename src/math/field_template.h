@@ -279,7 +279,7 @@ static inline bool FIELD(is_larger_half)(const FIELD_T *a) {
 }
 
 /* r = a^exp, exp of `limbs` limbs, least significant first; windows of four bits. a^0 = 1, also for a = 0. */
-FIELD_COLD void FIELD(pow)(FIELD_T *r, const FIELD_T *a, const uint64_t *exp, int limbs) {
+MATH_CALL void FIELD(pow)(FIELD_T *r, const FIELD_T *a, const uint64_t *exp, int limbs) {
     FIELD_T table[16], acc;
     FIELD(set_one)(&table[0]);
     for (int i = 1; i < 16; i++) FIELD(mul)(&table[i], &table[i - 1], a);
@@ -379,7 +379,7 @@ static inline void FIELD(inv_normalize)(FIELD_T *r, FIELD(signed62) * x, bool ne
 }
 
 /* r = 1/a; 1/0 = 0. Time depends on a. */
-FIELD_COLD void FIELD(inv)(FIELD_T *r, const FIELD_T *a) {
+MATH_CALL void FIELD(inv)(FIELD_T *r, const FIELD_T *a) {
     static const FIELD(signed62) modulus = {FIELD_CONST(MODULUS62)};
     static const FIELD_T r3 = {FIELD_CONST(R3)};
     FIELD(signed62) f = modulus, g, d = {{0}}, e = {{1}};
@@ -428,7 +428,7 @@ MATH_CALL void FIELD(batch_inv)(FIELD_T *a, size_t n, FIELD_T *scratch) {
 /* True and a root when a is a square (0 is); false, r untouched, otherwise. Tonelli and Shanks: x = a^((t+1)/2) and b =
  * a^t with x^2 = a b; b is driven to 1 through roots of unity of falling order. For s = 1 this is one power and a
  * comparison. */
-FIELD_COLD bool FIELD(sqrt)(FIELD_T *r, const FIELD_T *a) {
+MATH_CALL bool FIELD(sqrt)(FIELD_T *r, const FIELD_T *a) {
     static const uint64_t exp[FIELD_LIMBS] = FIELD_CONST(SQRT_EXP);
     static const FIELD_T root = {FIELD_CONST(ROOT)};
     FIELD_T x, b, z = root, t;

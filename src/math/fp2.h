@@ -57,7 +57,7 @@ static inline void fp2_conj(fp2 *r, const fp2 *a) {
     fp_neg(&r->c1, &a->c1);
 }
 /* Karatsuba: three products. */
-static inline void fp2_mul(fp2 *r, const fp2 *a, const fp2 *b) {
+MATH_CALL void fp2_mul(fp2 *r, const fp2 *a, const fp2 *b) {
     fp s, t, v0, v1;
     fp_add(&s, &a->c0, &a->c1);
     fp_add(&t, &b->c0, &b->c1);
@@ -69,7 +69,7 @@ static inline void fp2_mul(fp2 *r, const fp2 *a, const fp2 *b) {
     fp_sub(&r->c1, &s, &v1);
 }
 /* (c0 + c1)(c0 - c1), 2 c0 c1. */
-static inline void fp2_sqr(fp2 *r, const fp2 *a) {
+MATH_CALL void fp2_sqr(fp2 *r, const fp2 *a) {
     fp s, d, t;
     fp_add(&s, &a->c0, &a->c1);
     fp_sub(&d, &a->c0, &a->c1);
@@ -89,7 +89,7 @@ static inline void fp2_mul_by_nonresidue(fp2 *r, const fp2 *a) {
     r->c0 = t;
 }
 /* 1/0 = 0. */
-static inline void fp2_inv(fp2 *r, const fp2 *a) {
+MATH_CALL void fp2_inv(fp2 *r, const fp2 *a) {
     fp n, t;
     fp_sqr(&n, &a->c0);
     fp_sqr(&t, &a->c1);
@@ -100,7 +100,7 @@ static inline void fp2_inv(fp2 *r, const fp2 *a) {
     fp_mul(&r->c1, &t, &n);
 }
 /* a[i] = 1/a[i] with one inversion; zeros stay zero. scratch holds n elements and may not overlap a. */
-static inline void fp2_batch_inv(fp2 *a, size_t n, fp2 *scratch) {
+MATH_CALL void fp2_batch_inv(fp2 *a, size_t n, fp2 *scratch) {
     fp2 acc, t;
     fp2_set_one(&acc);
     for (size_t i = 0; i < n; i++) {
@@ -123,7 +123,7 @@ static inline bool fp2_is_larger_half(const fp2 *a) {
 /* True and a root when a is a square, else false with r untouched; which of the two roots is not said.
  * With s^2 = norm(a): ((x0 + x1 u)^2 = a) means x0^2 = (a0 +- s)/2 and x1 = a1/(2 x0). As -1 is no square, exactly one
  * sign gives a square when a1 != 0 (the two values multiply to -(a1/2)^2). */
-static inline bool fp2_sqrt(fp2 *r, const fp2 *a) {
+MATH_CALL bool fp2_sqrt(fp2 *r, const fp2 *a) {
     fp s, t, x0, x1;
     if (fp_is_zero(&a->c1)) {
         if (fp_sqrt(&x0, &a->c0)) {

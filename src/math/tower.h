@@ -74,7 +74,7 @@ static inline void fp2_cross(fp2 *r, const fp2 *x1, const fp2 *y1, const fp2 *x2
     fp2_sub(r, &s, q);
 }
 
-static inline void fp6_mul(fp6 *r, const fp6 *a, const fp6 *b) {
+MATH_CALL void fp6_mul(fp6 *r, const fp6 *a, const fp6 *b) {
     fp2 v0, v1, v2, x, y, z;
     fp2_mul(&v0, &a->c0, &b->c0);
     fp2_mul(&v1, &a->c1, &b->c1);
@@ -90,7 +90,7 @@ static inline void fp6_mul(fp6 *r, const fp6 *a, const fp6 *b) {
 }
 
 /* a (b0 + b1 v) */
-static inline void fp6_mul_by_01(fp6 *r, const fp6 *a, const fp2 *b0, const fp2 *b1) {
+MATH_CALL void fp6_mul_by_01(fp6 *r, const fp6 *a, const fp2 *b0, const fp2 *b1) {
     fp2 v0, v1, x, y, z;
     fp2_mul(&v0, &a->c0, b0);
     fp2_mul(&v1, &a->c1, b1);
@@ -114,7 +114,7 @@ static inline void fp6_mul_by_1(fp6 *r, const fp6 *a, const fp2 *b1) {
     r->c2 = t2;
 }
 
-static inline void fp6_sqr(fp6 *r, const fp6 *a) {
+MATH_CALL void fp6_sqr(fp6 *r, const fp6 *a) {
     fp2 s0, s1, s2, s3, s4;
     fp2_sqr(&s0, &a->c0);
     fp2_mul(&s1, &a->c0, &a->c1);
@@ -136,7 +136,7 @@ static inline void fp6_sqr(fp6 *r, const fp6 *a) {
 }
 
 /* By the adjugate; 1/0 = 0. */
-static inline void fp6_inv(fp6 *r, const fp6 *a) {
+MATH_CALL void fp6_inv(fp6 *r, const fp6 *a) {
     fp2 t0, t1, t2, n, t;
     fp2_sqr(&t0, &a->c0);
     fp2_mul(&t, &a->c1, &a->c2);
@@ -203,7 +203,7 @@ static inline void fp12_conj(fp12 *r, const fp12 *a) {
     fp6_neg(&r->c1, &a->c1);
 }
 
-static inline void fp12_mul(fp12 *r, const fp12 *a, const fp12 *b) {
+MATH_CALL void fp12_mul(fp12 *r, const fp12 *a, const fp12 *b) {
     fp6 v0, v1, s, t;
     fp6_mul(&v0, &a->c0, &b->c0);
     fp6_mul(&v1, &a->c1, &b->c1);
@@ -217,7 +217,7 @@ static inline void fp12_mul(fp12 *r, const fp12 *a, const fp12 *b) {
 }
 
 /* a (b0 + b1 v + b4 v w): the shape of a line of the Miller loop. */
-static inline void fp12_mul_by_014(fp12 *r, const fp12 *a, const fp2 *b0, const fp2 *b1, const fp2 *b4) {
+MATH_CALL void fp12_mul_by_014(fp12 *r, const fp12 *a, const fp2 *b0, const fp2 *b1, const fp2 *b4) {
     fp6 v0, v1, s;
     fp2 t;
     fp6_mul_by_01(&v0, &a->c0, b0, b1);
@@ -232,7 +232,7 @@ static inline void fp12_mul_by_014(fp12 *r, const fp12 *a, const fp2 *b0, const 
 }
 
 /* c0^2 + v c1^2 = (c0 + c1)(c0 + v c1) - c0 c1 - v c0 c1. */
-static inline void fp12_sqr(fp12 *r, const fp12 *a) {
+MATH_CALL void fp12_sqr(fp12 *r, const fp12 *a) {
     fp6 v, s, t;
     fp6_mul(&v, &a->c0, &a->c1);
     fp6_mul_by_nonresidue(&t, &a->c1);
@@ -246,7 +246,7 @@ static inline void fp12_sqr(fp12 *r, const fp12 *a) {
 }
 
 /* 1/0 = 0. */
-static inline void fp12_inv(fp12 *r, const fp12 *a) {
+MATH_CALL void fp12_inv(fp12 *r, const fp12 *a) {
     fp6 n, t;
     fp6_sqr(&n, &a->c0);
     fp6_sqr(&t, &a->c1);
@@ -260,7 +260,7 @@ static inline void fp12_inv(fp12 *r, const fp12 *a) {
 
 /* r = a^(p^k), k = 1, 2 or 3: every coefficient is conjugated for odd k and that of w^i multiplied by (1 + u)^(i (p^k -
  * 1)/6). */
-static inline void fp12_frobenius(fp12 *r, const fp12 *a, int k) {
+MATH_CALL void fp12_frobenius(fp12 *r, const fp12 *a, int k) {
     static const fp2 powers[3][5] = {{FROB1_1, FROB1_2, FROB1_3, FROB1_4, FROB1_5},
                                      {FROB2_1, FROB2_2, FROB2_3, FROB2_4, FROB2_5},
                                      {FROB3_1, FROB3_2, FROB3_3, FROB3_4, FROB3_5}};
@@ -301,7 +301,7 @@ static inline void fp2_3t_plus_2z(fp2 *z, const fp2 *t) {
 }
 
 /* a^2 for a in the cyclotomic subgroup, a^(p^4 - p^2 + 1) = 1; wrong elsewhere. */
-static inline void fp12_cyclotomic_sqr(fp12 *r, const fp12 *a) {
+MATH_CALL void fp12_cyclotomic_sqr(fp12 *r, const fp12 *a) {
     fp2 t0, t1, t2, t3, t4, t5;
     fp4_sqr(&t0, &t1, &a->c0.c0, &a->c1.c1);
     fp4_sqr(&t2, &t3, &a->c1.c0, &a->c0.c2);

@@ -228,6 +228,7 @@ static void CASE(batches)(void **state) {
     GG_AFFINE want[N], got[N];
     GG_T p[N];
     CO_T scratch[N];
+    memset(p, 0, sizeof p);
     for (size_t n = 0; n <= N; n += n < 5 ? 1 : 7) {
         for (size_t i = 0; i < n; i++) {
             want[i] = CASE(group_point)();

@@ -6,7 +6,7 @@
 
 static inline fp vector_fp(const json_node *text) {
     uint8_t b[48];
-    fp r;
+    fp r = {{0}};
     assert_non_null(text);
     assert_true(text_unhex(b, sizeof b, text->text, text->len));
     assert_true(fp_from_be_bytes(&r, b));
