@@ -17,6 +17,7 @@
 #include "base/serial.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/serial.h"
 #include "base/text.h"
 #include "groth16/key_check.h"
 #include "groth16/key_convert.h"
@@ -266,6 +267,7 @@ cuzk_status proving_key_open(proving_key *out, const char *path, key_check check
     }
     key_opening *o = calloc(1, sizeof *o);
     if (!o) return cuzk_fail(err, CUZK_MEMORY, "no memory to open a key");
+    out->id = serial_next();
     snprintf(out->path, sizeof out->path, "%s", path);
     cuzk_status st = file_map_open(&o->source, path, err);
     if (st != CUZK_OK) {

@@ -8,7 +8,7 @@
 
 #include "math/msm.h"
 
-#define TILE 32768u /* auxiliary variables; a multiple of 64 */
+#define TILE 16384u /* auxiliary variables; a multiple of 64 */
 #define WORDS (TILE / 64)
 
 typedef struct slot_scratch {
