@@ -1,5 +1,5 @@
-/* See groth16/assemble.h. */
-#include "groth16/assemble.h"
+/* From sums to a proof; see groth16/backend.h. */
+#include "groth16/backend.h"
 
 #include "base/random.h"
 

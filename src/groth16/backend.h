@@ -57,4 +57,13 @@ typedef struct backend {
 
 const backend *backend_cpu(void);
 
+/* For backends: from the sums over the queries to a proof (reference guide §1.5). A = alpha + sum_a + r delta;
+ * B = beta + sum_b + s delta; with A' and B' those without blinding, C = sum_h + sum_l + s A' + r B' (in G1)
+ * + r s delta. r and s in Montgomery form. Pure. */
+typedef struct groth16_sums {
+    g1 h, l, a, b_g1;
+    g2 b_g2;
+} groth16_sums;
+void groth16_assemble(groth16_proof *out, const verifying_key *vk, const groth16_sums *sums, const fr *r, const fr *s);
+
 #endif

@@ -167,11 +167,11 @@ static void the_references_sums(void **state) {
         prove_request q = {.key = &k.c.key, .shape = k.c.shape, .witness = &w};
         OK(backend_cpu()->prove_start(0, &pending, &q, workers, NULL, &err));
         assert_null(w.memory.data);
-        assert_g1(msm, "h", NULL, &pending->h);
-        assert_g1(msm, "l", NULL, &pending->l);
-        assert_g1(msm, "a_inputs", "a_aux", &pending->a);
-        assert_g1(msm, "b_g1_inputs", "b_g1_aux", &pending->b_g1);
-        assert_g2(msm, "b_g2_inputs", "b_g2_aux", &pending->b_g2);
+        assert_g1(msm, "h", NULL, &pending->sums.h);
+        assert_g1(msm, "l", NULL, &pending->sums.l);
+        assert_g1(msm, "a_inputs", "a_aux", &pending->sums.a);
+        assert_g1(msm, "b_g1_inputs", "b_g1_aux", &pending->sums.b_g1);
+        assert_g2(msm, "b_g2_inputs", "b_g2_aux", &pending->sums.b_g2);
         backend_cpu()->prove_abandon(pending);
         backend_cpu()->prove_abandon(NULL);
         tiny_close(&k);

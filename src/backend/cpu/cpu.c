@@ -92,7 +92,7 @@ static cuzk_status quotient_sum(pending_proof *d, const prove_request *q, pool *
     buffer_free(&v[2]);
     buffer_free(&v[1]);
     d->times.ntt = lap(&t);
-    if (st == CUZK_OK) st = msm_g1(&d->h, q->key->h, NULL, v[0].data, m - 1, p, control, "h MSM", err);
+    if (st == CUZK_OK) st = msm_g1(&d->sums.h, q->key->h, NULL, v[0].data, m - 1, p, control, "h MSM", err);
     d->times.msm_h = lap(&t);
 done:
     for (int i = 0; i < 3; i++) buffer_free(&v[i]);
@@ -107,18 +107,18 @@ static cuzk_status witness_sums(pending_proof *d, const prove_request *q, pool *
     cuzk_status st = query_work_create(&w, q->shape, q->witness, p ? pool_threads(p) : 1, err);
     if (st != CUZK_OK) return st;
     query_list(&w, QUERY_L);
-    st = query_sum_g1(&d->l, &w, QUERY_L, q->key->l, p, control, "l MSM", err);
+    st = query_sum_g1(&d->sums.l, &w, QUERY_L, q->key->l, p, control, "l MSM", err);
     d->times.msm_l = lap(&t);
     if (st != CUZK_OK) goto done;
     query_list(&w, QUERY_A);
-    st = query_sum_g1(&d->a, &w, QUERY_A, q->key->a, p, control, "a MSM", err);
+    st = query_sum_g1(&d->sums.a, &w, QUERY_A, q->key->a, p, control, "a MSM", err);
     d->times.msm_a = lap(&t);
     if (st != CUZK_OK) goto done;
     query_list(&w, QUERY_B);
-    st = query_sum_g1(&d->b_g1, &w, QUERY_B, q->key->b_g1, p, control, "b_g1 MSM", err);
+    st = query_sum_g1(&d->sums.b_g1, &w, QUERY_B, q->key->b_g1, p, control, "b_g1 MSM", err);
     d->times.msm_b_g1 = lap(&t);
     if (st != CUZK_OK) goto done;
-    st = query_sum_g2(&d->b_g2, &w, QUERY_B, q->key->b_g2, p, control, "b_g2 MSM", err);
+    st = query_sum_g2(&d->sums.b_g2, &w, QUERY_B, q->key->b_g2, p, control, "b_g2 MSM", err);
     d->times.msm_b_g2 = lap(&t);
 done:
     query_work_free(&w);
@@ -176,49 +176,10 @@ done:
 
 /* ---- finish ---- */
 
-static void add_scaled(g1 *acc, const g1 *p, const fr *k) {
-    fr_canon n;
-    g1 t;
-    fr_to_canon(&n, k);
-    g1_mul(&t, p, &n);
-    g1_add(acc, acc, &t);
-    secure_wipe(&n, sizeof n);
-}
-
-static void add_scaled_affine(g1 *acc, const g1_affine *p, const fr *k) {
-    g1 t;
-    g1_from_affine(&t, p);
-    add_scaled(acc, &t, k);
-}
-
-/* A = alpha + sum_a + r delta; B = beta + sum_b + s delta; with A' and B' those without blinding,
- * C = sum_h + sum_l + s A' + r B'(in G1) + r s delta. */
 static cuzk_status cpu_finish(pending_proof *d, groth16_proof *out, prove_times *times, cuzk_error *err) {
     (void)err;
     double start = cpu_monotonic_seconds();
-    const verifying_key *vk = &d->key->vk;
-    g1 a = d->a, b1 = d->b_g1, c;
-    g2 b2 = d->b_g2, t2;
-    fr rs;
-    fr_canon n;
-    g1_add_affine(&a, &a, &vk->alpha_g1);
-    g1_add_affine(&b1, &b1, &vk->beta_g1);
-    g2_add_affine(&b2, &b2, &vk->beta_g2);
-    g1_add(&c, &d->h, &d->l);
-    add_scaled(&c, &a, &d->s);
-    add_scaled(&c, &b1, &d->r);
-    fr_mul(&rs, &d->r, &d->s);
-    add_scaled_affine(&c, &vk->delta_g1, &rs);
-    add_scaled_affine(&a, &vk->delta_g1, &d->r);
-    g2_from_affine(&t2, &vk->delta_g2);
-    fr_to_canon(&n, &d->s);
-    g2_mul(&t2, &t2, &n);
-    g2_add(&b2, &b2, &t2);
-    g1_to_affine(&out->a, &a);
-    g2_to_affine(&out->b, &b2);
-    g1_to_affine(&out->c, &c);
-    secure_wipe(&n, sizeof n);
-    secure_wipe(&rs, sizeof rs);
+    groth16_assemble(out, &d->key->vk, &d->sums, &d->r, &d->s);
     d->times.finish = cpu_monotonic_seconds() - start;
     d->times.total += d->times.finish;
     if (times) *times = d->times;

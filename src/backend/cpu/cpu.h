@@ -4,13 +4,12 @@
 
 #include "groth16/backend.h"
 
-/* The sums of reference guide §1.5, waiting to be put together. Lives in a buffer of class WITNESS, since r and s are
+/* The sums of reference guide §1.5, waiting to be assembled. Lives in a buffer of class WITNESS, since r and s are
  * secret. */
 struct pending_proof {
     buffer self;
     const proving_key *key;
-    g1 h, l, a, b_g1;
-    g2 b_g2;
+    groth16_sums sums;
     fr r, s;
     prove_times times;
 };
