@@ -11,9 +11,9 @@
 
 /* docs/shape.md */
 #define HEADER 896u
-#define LENGTH_AT 784u
-#define BODY_DIGEST_AT 792u
-#define HEAD_DIGEST_AT 824u
+#define LENGTH_AT 800u
+#define BODY_DIGEST_AT 808u
+#define HEAD_DIGEST_AT 840u
 
 static void evaluate(const shape *s) {
     cs_counts n = shape_counts(s);

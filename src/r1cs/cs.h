@@ -47,7 +47,7 @@ typedef struct cs_ops {
     cs_var (*alloc_bits)(cs *c, unsigned n, uint64_t values); /* n ≤ 64 bits, low first; returns the first variable */
     cs_var (*input)(cs *c, const fr *value);
     void (*enforce)(cs *c, const cs_lc *a, const cs_lc *b, const cs_lc *lc_c);
-    bool (*block_begin)(cs *c, uint32_t index, uint32_t count);
+    bool (*block_begin)(cs *c, uint32_t index, uint32_t count, const cs_var *params, unsigned n_params);
     void (*block_end)(cs *c);
 } cs_ops;
 
@@ -92,7 +92,15 @@ static inline void cs_enforce(cs *c, const cs_lc *a, const cs_lc *b, const cs_lc
  * cs_block_end. A block may refer to variables of the prologue and of itself, never of another block; the epilogue may
  * refer to prologue and epilogue variables only. At most one run of blocks in a circuit, count ≥ 1. */
 static inline bool cs_block_begin(cs *c, uint32_t index, uint32_t count) {
-    return c->ops->block_begin(c, index, count);
+    return c->ops->block_begin(c, index, count, NULL, 0);
+}
+/* The same for blocks that also refer to variables of the prologue which differ from copy to copy: the copy's
+ * parameters, as many and in the same roles in every copy. The body names them like any variable; the recorder sees
+ * that they are parameters. They are auxiliary variables of the prologue in strictly ascending order, and none may
+ * also be named by a block as a variable that all copies share. Only looked at when cs->structure. */
+#define CS_MAX_BLOCK_PARAMS 64
+static inline bool cs_block_begin_with(cs *c, uint32_t index, uint32_t count, const cs_var *params, unsigned n_params) {
+    return c->ops->block_begin(c, index, count, params, n_params);
 }
 static inline void cs_block_end(cs *c) {
     c->ops->block_end(c);

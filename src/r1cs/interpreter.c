@@ -55,10 +55,12 @@ cs_var interpreter_input(cs *c, const fr *value) {
     return interpreter_next_input(c);
 }
 
-bool interpreter_block_begin(cs *c, uint32_t index, uint32_t count) {
+bool interpreter_block_begin(cs *c, uint32_t index, uint32_t count, const cs_var *params, unsigned n_params) {
     (void)c;
     (void)index;
     (void)count;
+    (void)params;
+    (void)n_params;
     return true;
 }
 

@@ -20,7 +20,7 @@ cs_var interpreter_next_input(cs *c);
 cs_var interpreter_alloc(cs *c, const fr *value);
 cs_var interpreter_alloc_bits(cs *c, unsigned n, uint64_t values);
 cs_var interpreter_input(cs *c, const fr *value);
-bool interpreter_block_begin(cs *c, uint32_t index, uint32_t count);
+bool interpreter_block_begin(cs *c, uint32_t index, uint32_t count, const cs_var *params, unsigned n_params);
 void interpreter_block_end(cs *c);
 
 /* Normal form of a linear combination: inputs first, then aux, ascending, every variable once, no zero coefficient.

@@ -9,7 +9,13 @@
  * variables get their true indices. That the blocks are equal is the circuit's promise; cs_hash against shape_hash
  * checks it.
  *
- * Densities belong to the variable's segment: a prologue variable used in a block is marked in the prologue.
+ * Parameters of blocks are prologue variables that differ from copy to copy. In block 0 a variable on the copy's list
+ * is stored as its number; each copy's list goes into a table. So that the stored rows mean the same for every copy, a
+ * list must ascend (a row's order then survives, see shape_hash.c), and no copy's parameter may be a variable that the
+ * block names for all.
+ *
+ * Densities belong to the variable's segment: a prologue variable used in a block is marked in the prologue, a
+ * parameter's variables once for each copy.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +46,11 @@ typedef struct recorder {
     unsigned coeff_width;
     record_phase phase;
     uint32_t repeat, next_block;
+    cs_var params[CS_MAX_BLOCK_PARAMS]; /* of the copy that is running */
+    unsigned n_params;
+    uint64_t param_used[2]; /* parameters that the block has in A, in B */
+    list param_table;       /* of all copies so far */
+    growing_bits named;     /* prologue variables that the block names for all copies; with parameters only */
     recorded_segment segment[SEGMENTS];
     recorded_segment *now;
     const cuzk_control *control;
@@ -108,6 +119,20 @@ static cs_var recorder_input(cs *c, const fr *value) {
 
 /* ---- rows ---- */
 
+/* Is the prologue variable a parameter of the running copy? */
+static bool find_param(const recorder *r, uint32_t i, unsigned *number) {
+    unsigned low = 0, high = r->n_params;
+    while (low < high) {
+        unsigned middle = (low + high) / 2;
+        if (r->params[middle] < i)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *number = low;
+    return low < r->n_params && r->params[low] == i;
+}
+
 /* The variable as it is stored; marks it in the densities of matrix m. False: it may not be used here. */
 static inline bool place(recorder *r, int m, cs_var v, uint32_t *stored) {
     recorded_segment *owner = r->now, *prologue = &r->segment[SEGMENT_PROLOGUE];
@@ -121,6 +146,15 @@ static inline bool place(recorder *r, int m, cs_var v, uint32_t *stored) {
     } else {
         owner = prologue;
         if (i >= (input ? prologue->inputs : prologue->aux)) return false;
+        if (r->phase == IN_BLOCK && r->n_params > 0 && !input) {
+            unsigned number;
+            if (find_param(r, i, &number)) {
+                *stored = SHAPE_VAR_PARAM | number;
+                if (m != MATRIX_C) r->param_used[m] |= 1ull << number;
+                return true;
+            }
+            bits_set(&r->named, i);
+        }
         *stored = v;
     }
     if (m == MATRIX_B && input)
@@ -228,20 +262,65 @@ static void segment_end(recorder *r) {
     r->now->inputs = r->base.inputs - r->now->first_input;
 }
 
-static bool recorder_block_begin(cs *c, uint32_t index, uint32_t count) {
+/* The copy's parameters, checked and kept. */
+static bool take_params(recorder *r, const cs_var *params, unsigned n) {
+    const recorded_segment *prologue = &r->segment[SEGMENT_PROLOGUE];
+    cs *c = &r->base;
+    bool good = n == r->n_params && n <= CS_MAX_BLOCK_PARAMS;
+    for (unsigned i = 0; i < n && good; i++) {
+        good = params[i] < prologue->aux && (i == 0 || params[i] > params[i - 1]) &&
+               (r->named.memory.data == NULL || !bits_get(r->named.memory.data, params[i]));
+        r->params[i] = params[i];
+    }
+    if (!good) {
+        cs_fault(c, CUZK_INTERNAL, "a block's parameters are not what its shape can hold");
+        return false;
+    }
+    uint32_t *room = n == 0 ? NULL : list_room(&r->param_table, n * sizeof *room, c->err);
+    if (n > 0 && room == NULL) {
+        c->status = c->err->status;
+        return false;
+    }
+    if (n > 0) memcpy(room, r->params, n * sizeof *room);
+    return true;
+}
+
+/* The number of parameters is block 0's. */
+static bool begin_params(recorder *r, unsigned n) {
+    uint32_t aux = r->segment[SEGMENT_PROLOGUE].aux;
+    r->n_params = n;
+    if (n == 0) return true;
+    if (aux > SHAPE_VAR_PARAM) {
+        cs_fault(&r->base, CUZK_INTERNAL, "the circuit has too many variables before blocks with parameters");
+        return false;
+    }
+    return bits_reserve(&r->base, &r->named, aux);
+}
+
+/* Densities of the copy's parameters. */
+static void mark_params(recorder *r) {
+    growing_bits *bits = r->segment[SEGMENT_PROLOGUE].bits;
+    for (unsigned i = 0; i < r->n_params; i++) {
+        if ((r->param_used[MATRIX_A] >> i & 1) != 0) bits_set(&bits[SHAPE_A_DENSITY], r->params[i]);
+        if ((r->param_used[MATRIX_B] >> i & 1) != 0) bits_set(&bits[SHAPE_B_DENSITY], r->params[i]);
+    }
+}
+
+static bool recorder_block_begin(cs *c, uint32_t index, uint32_t count, const cs_var *params, unsigned n_params) {
     recorder *r = (recorder *)c;
     if (c->status != CUZK_OK) return false;
     if (r->phase == IN_PROLOGUE && index == 0 && count > 0) {
         segment_end(r);
         segment_begin(r, SEGMENT_BLOCK);
+        if (!begin_params(r, n_params) || !take_params(r, params, n_params)) return false;
         r->repeat = count;
         r->next_block = 0;
         r->phase = IN_BLOCK;
         return true;
     }
-    if (r->phase == BETWEEN_BLOCKS && index == r->next_block && count == r->repeat)
-        r->phase = IN_SKIPPED_BLOCK;
-    else
+    if (r->phase == BETWEEN_BLOCKS && index == r->next_block && count == r->repeat) {
+        if (take_params(r, params, n_params)) r->phase = IN_SKIPPED_BLOCK;
+    } else
         cs_fault(c, CUZK_INTERNAL, "the circuit's blocks do not follow one another");
     return false;
 }
@@ -264,6 +343,7 @@ static void recorder_block_end(cs *c) {
         cs_fault(c, CUZK_INTERNAL, "the circuit ends a block that it did not begin");
         return;
     }
+    mark_params(r);
     r->phase = BETWEEN_BLOCKS;
     if (++r->next_block < r->repeat) return;
     segment_begin(r, SEGMENT_EPILOGUE);
@@ -320,12 +400,14 @@ static cuzk_status build(shape **out, recorder *r, cuzk_error *err) {
     shape *s = calloc(1, sizeof *s);
     if (s == NULL) return cuzk_fail(err, CUZK_MEMORY, "no memory for a shape");
     s->repeat = r->repeat;
+    s->n_params = r->n_params;
     s->coeff_count = r->table.count;
     s->coeff_width = r->coeff_width;
     cuzk_status status = CUZK_OK;
     for (int i = 0; i < SEGMENTS && status == CUZK_OK; i++) status = put_segment(s, r, i, err);
     if (status == CUZK_OK)
         status = put_bytes(s, SECTION_COEFF_TABLE, r->table.values, r->table.count * sizeof(fr), err);
+    if (status == CUZK_OK) status = put_list(s, SECTION_PARAMS, &r->param_table, err);
     if (status == CUZK_OK) status = shape_complete(s, err);
     if (status != CUZK_OK) {
         shape_destroy(s);
@@ -346,6 +428,8 @@ static void recorder_free(recorder *r) {
         for (int k = 0; k < SHAPE_BITMAPS; k++) buffer_free(&s->bits[k].memory);
         buffer_free(&s->b_input.memory);
     }
+    list_free(&r->param_table);
+    buffer_free(&r->named.memory);
     coeff_table_free(&r->table);
     lc_sorter_free(&r->sorter);
 }

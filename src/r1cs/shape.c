@@ -80,6 +80,7 @@ cuzk_status shape_complete(shape *s, cuzk_error *err) {
         for (uint64_t w = 0; w < bits_words(g->inputs); w++) g->b_inputs += bits_count(g->b_input[w]);
     }
     s->coeff_table = s->section[SECTION_COEFF_TABLE].data;
+    s->params = s->section[SECTION_PARAMS].data;
     count_segments(s);
     return CUZK_OK;
 }
@@ -195,7 +196,9 @@ void shape_get_view(const shape *s, shape_view *out) {
     *out = (shape_view){.repeat = s->repeat,
                         .coeff_table = s->coeff_table,
                         .coeff_count = s->coeff_count,
-                        .coeff_width = s->coeff_width};
+                        .coeff_width = s->coeff_width,
+                        .n_params = s->n_params,
+                        .params = s->params};
     for (int i = 0; i < SEGMENTS; i++) {
         const shape_segment *g = &s->segment[i];
         out->segment[i] = (shape_segment_view){.first_row = g->first_row,

@@ -2,10 +2,10 @@
  *
  * A shape has up to three segments: prologue, block (stored once, repeated `repeat` times), epilogue. Each segment
  * holds A, B, C as rows of (variable, coefficient index) in CSR form, the kind of each auxiliary variable (bit or field
- * element), and the densities. Variables in a block are marked as prologue (absolute) or own (relative to the copy's
- * offset). After the circuit's own rows come the input constraints, one a public input (Input(i) * 0 = 0), which are
- * implied, not stored: rows() counts them, eval gives them. Immutable after creation; shared by threads. Memory:
- * tracked (class SHAPE), or a mapped cache file.
+ * element), and the densities. Variables in a block are marked as prologue (absolute), own (relative to the copy's
+ * offset), or parameter (an entry of the copy's row in a table of prologue variables). After the circuit's own rows
+ * come the input constraints, one a public input (Input(i) * 0 = 0), which are implied, not stored: rows() counts them,
+ * eval gives them. Immutable after creation; shared by threads. Memory: tracked (class SHAPE), or a mapped cache file.
  */
 #ifndef CUZK_R1CS_SHAPE_H
 #define CUZK_R1CS_SHAPE_H
@@ -35,7 +35,7 @@ cuzk_status shape_open(shape **out, const char *path,
 
 cs_counts shape_counts(const shape *s);
 uint64_t shape_bytes(const shape *s);
-uint64_t shape_id(const shape *s); /* unlike any other shape's of this process, see base/serial.h */
+uint64_t shape_id(const shape *s);          /* unlike any other shape's of this process, see base/serial.h */
 uint64_t shape_rows(const shape *s);        /* circuit constraints + inputs: what the domain must hold */
 unsigned shape_domain_log2(const shape *s); /* smallest 2^k ≥ rows */
 uint64_t shape_fields(const shape *s);      /* auxiliary variables that are field elements */
@@ -71,6 +71,9 @@ typedef struct shape_rows_view {
 } shape_rows_view;
 #define SHAPE_VAR_INPUT 0x80000000u /* a public input */
 #define SHAPE_VAR_OWN 0x40000000u   /* in the block: index relative to the copy's first aux (or input) variable */
+/* In the block of a shape with parameters, without the other two flags: number of a parameter; the variable is
+ * params[copy * n_params + number]. Elsewhere it is a bit of the index like any other. */
+#define SHAPE_VAR_PARAM 0x20000000u
 typedef struct shape_segment_view {
     uint64_t first_row, rows;                     /* of the first copy */
     uint32_t first_aux, aux, first_input, inputs; /* of the first copy */
@@ -81,7 +84,9 @@ typedef struct shape_view {
     shape_segment_view segment[3]; /* prologue, block, epilogue */
     const fr *coeff_table;         /* Montgomery; [0] is 1, [1] is -1 */
     uint32_t coeff_count;
-    unsigned coeff_width; /* 2 or 4 bytes an index */
+    unsigned coeff_width;   /* 2 or 4 bytes an index */
+    uint32_t n_params;      /* of each copy of the block */
+    const uint32_t *params; /* repeat * n_params auxiliary variables of the prologue */
 } shape_view;
 void shape_get_view(const shape *s, shape_view *out);
 

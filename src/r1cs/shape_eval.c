@@ -5,7 +5,8 @@
  * by its rank among the segment's field elements plus the number of those before this copy of the segment.
  *
  * Variables are stored by index; from `own_from` on they are the copy's own. That is a flag bit in the block, the first
- * own variable in the epilogue, and never in the prologue, so that one comparison serves all three.
+ * own variable in the epilogue, and never in the prologue, so that one comparison serves all three. What is not own is
+ * a variable of the prologue, or from `param_from` on a parameter, which the copy's table turns into one.
  */
 #include "r1cs/interpreter.h"
 #include "r1cs/shape_internal.h"
@@ -20,8 +21,9 @@ typedef struct zone {
 
 typedef struct place {
     zone prologue, own;
-    uint32_t own_from;
-    uint32_t first_input; /* of the copy */
+    uint32_t own_from, param_from;
+    const uint32_t *params; /* of the copy */
+    uint32_t first_input;   /* of the copy */
 } place;
 
 /* Everything of a place that does not need a witness. */
@@ -30,7 +32,12 @@ static place place_of(const shape *s, int segment, uint32_t copy) {
     place p = {.own_from = segment == SEGMENT_BLOCK      ? SHAPE_VAR_OWN
                            : segment == SEGMENT_EPILOGUE ? g->first_aux
                                                          : UINT32_MAX,
+               .param_from = UINT32_MAX,
                .first_input = g->first_input + copy * g->inputs};
+    if (segment == SEGMENT_BLOCK && s->n_params > 0) {
+        p.param_from = SHAPE_VAR_PARAM;
+        p.params = s->params + (size_t)copy * s->n_params;
+    }
     p.prologue.is_field = &s->segment[SEGMENT_PROLOGUE].bits[SHAPE_IS_FIELD];
     p.own.is_field = &g->bits[SHAPE_IS_FIELD];
     p.own.first_aux = g->first_aux + (uint64_t)copy * g->aux;
@@ -46,6 +53,11 @@ static void place_values(place *p, const shape *s, int segment, uint32_t copy, c
 
 static inline uint32_t input_index(const place *p, uint32_t var) {
     return (var & SHAPE_VAR_OWN) != 0 ? p->first_input + (var & (SHAPE_VAR_OWN - 1)) : var & ~SHAPE_VAR_INPUT;
+}
+
+/* Index of an auxiliary variable that is not the copy's own. */
+static inline uint32_t prologue_index(const place *p, uint32_t var) {
+    return __builtin_expect(var >= p->param_from, 0) ? p->params[var - p->param_from] : var;
 }
 
 static inline void add_product(fr *sum, const fr *value, const fr *coeff, uint32_t k) {
@@ -71,7 +83,7 @@ static inline void add_term(fr *sum, const place *p, const witness *w, uint32_t 
     }
     bool own = var >= p->own_from;
     const zone *z = own ? &p->own : &p->prologue;
-    uint32_t local = own ? var - p->own_from : var;
+    uint32_t local = own ? var - p->own_from : prologue_index(p, var);
     if (__builtin_expect(bits_get(z->is_field->words, local), 0)) {
         add_product(sum, &z->fields[bits_rank(z->is_field, local)], coeff, k);
         return;
@@ -137,7 +149,7 @@ static void transpose_rows(const shape *s, const shape_rows_view *v, const place
             if ((var & SHAPE_VAR_INPUT) != 0)
                 absolute = CS_INPUT | input_index(p, var);
             else
-                absolute = var >= p->own_from ? (cs_var)p->own.first_aux + (var - p->own_from) : var;
+                absolute = var >= p->own_from ? (cs_var)p->own.first_aux + (var - p->own_from) : prologue_index(p, var);
             fr t;
             if (k > 1) fr_mul(&t, &s->coeff_table[k], &weights[i]);
             sink(user, absolute, k == 0 ? &weights[i] : k == 1 ? &minus : &t);

@@ -11,7 +11,7 @@
 #include "r1cs/interpreter.h"
 #include "r1cs/shape_internal.h"
 
-#define FORMAT_VERSION 1u
+#define FORMAT_VERSION 2u
 #define ALIGNMENT 64u
 #define MAX_ROWS (1ull << 40)
 
@@ -28,13 +28,13 @@ typedef struct file_header {
     uint8_t magic[8];
     uint32_t format, version;
     char name[SHAPE_NAME_BYTES];
-    uint32_t repeat, coeff_count, coeff_width, zero;
+    uint32_t repeat, coeff_count, coeff_width, n_params;
     file_segment segment[SEGMENTS];
     file_section section[SECTIONS];
     uint64_t file_bytes;
     uint8_t body_digest[32];
     uint8_t head_digest[32]; /* of everything above */
-    uint8_t pad[40];
+    uint8_t pad[24];
 } file_header;
 
 static const uint8_t magic[8] = {'c', 'u', 'z', 'k', 's', 'h', 'p', '\n'};
@@ -60,6 +60,7 @@ static void fill_header(file_header *h, const shape *s, const char *name, uint32
     h->repeat = s->repeat;
     h->coeff_count = s->coeff_count;
     h->coeff_width = s->coeff_width;
+    h->n_params = s->n_params;
     for (int i = 0; i < SEGMENTS; i++)
         h->segment[i] = (file_segment){s->segment[i].rows, s->segment[i].aux, s->segment[i].inputs};
     for (int i = 0; i < SECTIONS; i++) {
@@ -126,7 +127,6 @@ static const char *check_header(const file_header *h, uint64_t file_bytes) {
     if (memcmp(digest, h->head_digest, 32) != 0) return "the header's digest does not fit";
     for (size_t i = 0; i < sizeof h->pad; i++)
         if (h->pad[i] != 0) return "the header's unused bytes";
-    if (h->zero != 0) return "the header's unused bytes";
     if (h->file_bytes != file_bytes) return "its length is not what the header says";
     if (memchr(h->name, '\0', sizeof h->name) == NULL) return "the name has no end";
     if (h->coeff_width != 2 && h->coeff_width != 4) return "the coefficient width is neither 2 nor 4";
@@ -143,6 +143,9 @@ static const char *check_header(const file_header *h, uint64_t file_bytes) {
         if (aux > CS_MAX_AUX || inputs > CS_MAX_AUX || rows > MAX_ROWS) return "the sizes of its parts";
     }
     if (h->segment[SEGMENT_PROLOGUE].inputs == 0) return "there is no input ONE";
+    if (h->n_params > CS_MAX_BLOCK_PARAMS) return "the number of parameters";
+    if (h->n_params > 0 && (h->repeat == 0 || h->segment[SEGMENT_PROLOGUE].aux > SHAPE_VAR_PARAM))
+        return "parameters that no variables can be";
     return NULL;
 }
 
@@ -187,14 +190,26 @@ static const char *check_table(const shape *s) {
     return NULL;
 }
 
-/* Variables that a segment's rows may name: below `prologue`, or own ones from own_first on (flag or index). */
+static const char *check_params(const shape *s) {
+    const uint32_t *params = s->section[SECTION_PARAMS].data;
+    for (uint64_t i = 0; i < (uint64_t)s->repeat * s->n_params; i++) {
+        if (params[i] >= s->segment[SEGMENT_PROLOGUE].aux) return "a parameter is out of range";
+        if (i % s->n_params > 0 && params[i] <= params[i - 1]) return "parameters do not ascend";
+    }
+    return NULL;
+}
+
+/* Variables that a segment's rows may name: below `prologue`, own ones from own_first on (flag or index), or
+ * parameters. */
 typedef struct var_range {
-    uint32_t prologue, own_first, own;
+    uint32_t prologue, own_first, own, params;
 } var_range;
 
 /* Without branches, since hundreds of millions may be checked. */
 static inline uint32_t var_bad(const var_range *r, uint32_t i) {
-    return (uint32_t)(i >= r->prologue) & (uint32_t)(i - r->own_first >= r->own); /* below own_first wraps around */
+    /* What lies below a first number wraps around. */
+    return (uint32_t)(i >= r->prologue) & (uint32_t)(i - r->own_first >= r->own) &
+           (uint32_t)(i - SHAPE_VAR_PARAM >= r->params);
 }
 
 static uint32_t largest_coeff(const shape_rows_view *v, unsigned width) {
@@ -213,8 +228,8 @@ static const char *check_matrix(const shape *s, int segment, int m) {
     const shape_segment *g = &s->segment[segment], *first = &s->segment[SEGMENT_PROLOGUE];
     const shape_rows_view *v = &g->matrix[m];
     bool block = segment == SEGMENT_BLOCK;
-    var_range aux = {first->aux, block ? SHAPE_VAR_OWN : g->first_aux, g->aux};
-    var_range input = {first->inputs, block ? SHAPE_VAR_OWN : g->first_input, g->inputs};
+    var_range aux = {first->aux, block ? SHAPE_VAR_OWN : g->first_aux, g->aux, block ? s->n_params : 0};
+    var_range input = {first->inputs, block ? SHAPE_VAR_OWN : g->first_input, g->inputs, 0};
     uint32_t before = 0, bad = 0;
     for (uint64_t i = 0; i < g->rows; i++) {
         bad |= v->row_end[i] < before;
@@ -250,11 +265,14 @@ static const char *take_body(shape *s, const file_header *h) {
     s->repeat = h->repeat;
     s->coeff_count = h->coeff_count;
     s->coeff_width = h->coeff_width;
+    s->n_params = h->n_params;
     s->version = h->version;
     memcpy(s->name, h->name, sizeof s->name);
     for (int i = 0; i < SEGMENTS && fault == NULL; i++) fault = take_segment(s, h, i);
     if (fault == NULL) fault = take_section(s, h, SECTION_COEFF_TABLE, h->coeff_count * sizeof(fr));
+    if (fault == NULL) fault = take_section(s, h, SECTION_PARAMS, (uint64_t)s->repeat * s->n_params * 4);
     if (fault == NULL) fault = check_table(s);
+    if (fault == NULL) fault = check_params(s);
     return fault;
 }
 

@@ -1,10 +1,15 @@
-/* The structure digest of a shape, copy by copy; the bytes are those of digest.c. */
+/* The structure digest of a shape, copy by copy; the bytes are those of digest.c.
+ *
+ * A row's terms are stored in the order of the first copy's variables. In another copy its parameters may have another
+ * place among the other terms, but both keep their own order, so that merging the two gives the copy's order.
+ */
 #include "r1cs/digest.h"
 #include "r1cs/shape_internal.h"
 
 /* What changes from copy to copy: to be added to a variable marked as own. */
 typedef struct offsets {
     uint32_t aux, input;
+    const uint32_t *params;
 } offsets;
 
 static inline cs_var absolute(uint32_t var, const offsets *o) {
@@ -13,12 +18,36 @@ static inline cs_var absolute(uint32_t var, const offsets *o) {
     return (var & SHAPE_VAR_INPUT) != 0 ? CS_INPUT | (o->input + local) : o->aux + local;
 }
 
+/* From `at` on the next term of the row that is, or is not, a parameter; row_end when there is none. */
+static uint32_t next_term(const shape *s, const uint32_t *vars, uint32_t at, uint32_t end, bool param) {
+    while (at < end && shape_is_param(s, SEGMENT_BLOCK, vars[at]) != param) at++;
+    return at;
+}
+
+static void hash_merged(const shape *s, digest_stream *d, const shape_rows_view *v, uint32_t first, uint32_t end,
+                        const uint8_t *coeffs_be, const offsets *o) {
+    uint32_t plain = next_term(s, v->vars, first, end, false), param = next_term(s, v->vars, first, end, true);
+    for (uint32_t n = end - first; n > 0; n--) {
+        cs_var a = plain < end ? absolute(v->vars[plain], o) : 0, b = 0;
+        if (param < end) b = o->params[v->vars[param] & (SHAPE_VAR_PARAM - 1)];
+        bool take_param = plain == end || (param < end && (b ^ CS_INPUT) < (a ^ CS_INPUT)); /* inputs come first */
+        uint32_t *at = take_param ? &param : &plain;
+        digest_term(d, take_param ? b : a, coeffs_be + 32 * (size_t)shape_coeff_at(v->coeffs, s->coeff_width, *at));
+        *at = next_term(s, v->vars, *at + 1, end, take_param);
+    }
+}
+
 static void hash_row(const shape *s, digest_stream *d, const shape_segment *g, uint64_t row, const uint8_t *coeffs_be,
                      const offsets *o) {
+    bool block = g == &s->segment[SEGMENT_BLOCK];
     for (int m = 0; m < 3; m++) {
         const shape_rows_view *v = &g->matrix[m];
         uint32_t at = row == 0 ? 0 : v->row_end[row - 1], end = v->row_end[row];
         digest_length(d, end - at);
+        if (block && next_term(s, v->vars, at, end, true) < end) {
+            hash_merged(s, d, v, at, end, coeffs_be, o);
+            continue;
+        }
         for (; at < end; at++)
             digest_term(d, absolute(v->vars[at], o),
                         coeffs_be + 32 * (size_t)shape_coeff_at(v->coeffs, s->coeff_width, at));
@@ -31,7 +60,8 @@ static cuzk_status hash_segment(const shape *s, digest_stream *d, int segment, c
     const shape_segment *g = &s->segment[segment];
     for (uint32_t copy = 0; copy < g->copies; copy++) {
         /* Only the block marks variables as own. */
-        offsets o = {g->first_aux + copy * g->aux, g->first_input + copy * g->inputs};
+        offsets o = {g->first_aux + copy * g->aux, g->first_input + copy * g->inputs, NULL};
+        if (segment == SEGMENT_BLOCK && s->n_params > 0) o.params = s->params + (size_t)copy * s->n_params;
         for (uint64_t row = 0; row < g->rows; row++) {
             if (control != NULL && d->rows % DIGEST_RUN == 0) {
                 if (control->cancel != NULL && atomic_load(control->cancel) != 0)

@@ -1,6 +1,6 @@
 /* What a shape is made of. Private to src/r1cs.
  *
- * A shape is forty arrays ("sections"), each in a tracked buffer of its own (recorded) or inside a mapped file
+ * A shape is forty-one arrays ("sections"), each in a tracked buffer of its own (recorded) or inside a mapped file
  * (opened), and what can be computed from them (shape_complete).
  */
 #ifndef CUZK_R1CS_SHAPE_INTERNAL_H
@@ -11,7 +11,7 @@
 
 enum { SEGMENT_PROLOGUE, SEGMENT_BLOCK, SEGMENT_EPILOGUE, SEGMENTS };
 
-/* Sections of a segment; the coefficient table follows those of the last segment. */
+/* Sections of a segment; the coefficient table and the parameter table follow those of the last segment. */
 enum {
     SECTION_ROW_END = 0, /* + matrix */
     SECTION_VARS = 3,    /* + matrix */
@@ -20,6 +20,7 @@ enum {
     SECTION_B_INPUT = SECTION_BITMAP + SHAPE_BITMAPS,
     SEGMENT_SECTIONS,
     SECTION_COEFF_TABLE = SEGMENTS * SEGMENT_SECTIONS,
+    SECTION_PARAMS,
     SECTIONS
 };
 
@@ -56,6 +57,8 @@ struct shape {
     const fr *coeff_table;
     uint32_t coeff_count;
     unsigned coeff_width;
+    uint32_t n_params; /* of each copy of the block */
+    const uint32_t *params;
     file_map map;
     buffer ranks;
     /* Computed */
@@ -94,8 +97,13 @@ static inline uint32_t shape_coeff_at(const void *coeffs, unsigned width, uint64
     return width == 2 ? ((const uint16_t *)coeffs)[i] : ((const uint32_t *)coeffs)[i];
 }
 
-/* Segments' sizes (rows, aux, inputs), repeat, coeff_count, coeff_width and the sections' data and bytes are set, and
- * checked by the caller; fills everything else. MEMORY when the rank directories cannot be had. */
+/* Is `var` of a row of this segment the number of a parameter? */
+static inline bool shape_is_param(const shape *s, int segment, uint32_t var) {
+    return segment == SEGMENT_BLOCK && s->n_params > 0 && var >> 29 == SHAPE_VAR_PARAM >> 29;
+}
+
+/* Segments' sizes (rows, aux, inputs), repeat, n_params, coeff_count, coeff_width and the sections' data and bytes are
+ * set, and checked by the caller; fills everything else. MEMORY when the rank directories cannot be had. */
 cuzk_status shape_complete(shape *s, cuzk_error *err);
 
 /* Which segment and which copy hold an aux variable (or row) below the total; *local is its place in the copy. */

@@ -88,7 +88,9 @@ static void writer_enforce(cs *c, const cs_lc *a, const cs_lc *b, const cs_lc *l
     (void)lc_c; /* !structure */
 }
 
-static bool writer_block_begin(cs *c, uint32_t index, uint32_t count) {
+static bool writer_block_begin(cs *c, uint32_t index, uint32_t count, const cs_var *params, unsigned n_params) {
+    (void)params;
+    (void)n_params;
     const shape_segment *g = &((writer *)c)->shape->segment[SEGMENT_BLOCK];
     if (c->status == CUZK_OK && (count != g->copies || c->aux != g->first_aux + (uint64_t)index * g->aux ||
                                  c->inputs != g->first_input + (uint64_t)index * g->inputs))

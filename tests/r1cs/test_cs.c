@@ -154,6 +154,11 @@ typedef enum {
     OTHER_BLOCK,
     EPILOGUE_USES_BLOCK,
     BETWEEN,
+    PARAMS_NOT_ASCENDING,
+    PARAMS_OF_BLOCK,
+    PARAMS_ALSO_NAMED,
+    PARAMS_FEWER,
+    PARAMS_TOO_MANY,
     BLOCK_ORDER,
     UNFINISHED,
     NO_BEGIN,
@@ -187,6 +192,19 @@ static void block(cs *c, const misdeed *what, uint32_t i, cs_var *first) {
     if (*what == UNEVEN_BLOCK && value) cs_alloc_bit(c, true);
     if (i == 0) *first = x;
     square(c, *what == OTHER_BLOCK ? x + 100 : x, y);
+    if (*what == PARAMS_ALSO_NAMED) square(c, 0, 0);
+}
+
+/* The prologue has variables 0 and, with parameters, 1 to 3. */
+static bool with_params(cs *c, const misdeed *what, uint32_t i, uint32_t count) {
+    cs_var params[CS_MAX_BLOCK_PARAMS + 1] = {1, 2};
+    unsigned n = 2;
+    if (*what == PARAMS_NOT_ASCENDING && i == 1) params[1] = 1;
+    if (*what == PARAMS_OF_BLOCK && i == 1) params[1] = 4;
+    if (*what == PARAMS_ALSO_NAMED && i == 1) params[0] = 0;
+    if (*what == PARAMS_FEWER && i == 1) n = 1;
+    if (*what == PARAMS_TOO_MANY) n = CS_MAX_BLOCK_PARAMS + 1;
+    return cs_block_begin_with(c, i, count, params, n);
 }
 
 static void misbehave(cs *c, const void *params, const void *instance) {
@@ -196,6 +214,7 @@ static void misbehave(cs *c, const void *params, const void *instance) {
     fr one = small(1);
     cs_alloc(c, &one);
     cs_input(c, &one);
+    if (*what >= PARAMS_NOT_ASCENDING && *what <= PARAMS_TOO_MANY) cs_alloc_bits(c, 3, 0);
     cs_push(c, "here", 1);
     if (*what == MORE_INPUTS && c->values) cs_input(c, &one);
     if (*what == FAULT) cs_fault(c, CUZK_MEMORY, "asked for"), cs_fault(c, CUZK_DISK, "later");
@@ -204,7 +223,9 @@ static void misbehave(cs *c, const void *params, const void *instance) {
     for (unsigned i = 0; *what == TOO_MANY && i < CS_MAX_AUX / 64 + 1; i++) cs_alloc_bits(c, 64, 0);
     uint32_t count = 3;
     for (uint32_t i = *what == BLOCK_ORDER ? 1 : 0; i < count - (*what == UNFINISHED); i++) {
-        if (cs_block_begin(c, i, count)) block(c, what, i, &first);
+        bool wanted = *what >= PARAMS_NOT_ASCENDING && *what <= PARAMS_TOO_MANY ? with_params(c, what, i, count)
+                                                                                : cs_block_begin(c, i, count);
+        if (wanted) block(c, what, i, &first);
         cs_block_end(c);
         if (*what == BETWEEN && i == 0) cs_alloc(c, &one);
     }
@@ -215,8 +236,9 @@ static void misbehave(cs *c, const void *params, const void *instance) {
 
 static void test_misdeeds(void **state) {
     (void)state;
-    static const misdeed recorded[] = {MISSING_VARIABLE, OTHER_BLOCK, EPILOGUE_USES_BLOCK, BETWEEN, BLOCK_ORDER,
-                                       UNFINISHED,       NO_BEGIN};
+    static const misdeed recorded[] = {
+        MISSING_VARIABLE, OTHER_BLOCK,          EPILOGUE_USES_BLOCK, BETWEEN,           BLOCK_ORDER,  UNFINISHED,
+        NO_BEGIN,         PARAMS_NOT_ASCENDING, PARAMS_OF_BLOCK,     PARAMS_ALSO_NAMED, PARAMS_FEWER, PARAMS_TOO_MANY};
     shape *s;
     for (size_t i = 0; i < sizeof recorded / sizeof *recorded; i++) {
         memset(&err, 0, sizeof err);

@@ -227,6 +227,20 @@ static void test_random(void **state) {
         (random_circuit){.seed = seed, .prologue = 20, .block = 100, .epilogue = 20, .count = 2, .longest = 6000});
 }
 
+static void test_parameters(void **state) {
+    (void)state;
+    uint64_t seed = new_seed();
+    for (uint64_t i = 0; i < 6; i++) {
+        check_all((random_circuit){
+            .seed = seed + i, .prologue = 40, .block = 60, .epilogue = 40, .count = 5, .params = 1 + (unsigned)i});
+        check_all((random_circuit){
+            .seed = seed + i, .prologue = 100, .block = 200, .count = 3, .params = 64, .spoil = i % 2 != 0});
+    }
+    check_all((random_circuit){.seed = seed, .prologue = 100, .block = 20, .epilogue = 5, .count = 100, .params = 9});
+    check_all((random_circuit){.seed = seed, .block = 20, .count = 3, .params = 9});
+    check_all((random_circuit){.seed = seed, .prologue = 300, .block = 90, .count = 2, .params = 30, .longest = 6000});
+}
+
 static void test_empty_parts(void **state) {
     (void)state;
     uint64_t seed = new_seed();
@@ -279,13 +293,15 @@ static void test_many_coefficients(void **state) {
 /* The view's rows, relocated by hand, are the plain ones. */
 static void test_view(void **state) {
     (void)state;
-    random_circuit params = {.seed = new_seed(), .prologue = 40, .block = 60, .epilogue = 40, .count = 4};
+    random_circuit params = {.seed = new_seed(), .prologue = 80, .block = 60, .epilogue = 40, .count = 4, .params = 7};
+    bool seen = false;
     subject x = {.params = params, .instance = 5};
     shape_view v;
     subject_make(&x);
     shape_get_view(x.s, &v);
     assert_int_equal(v.repeat, 4);
     assert_int_equal(v.coeff_width, 2);
+    assert_int_equal(v.n_params, 7);
     fr one, sum;
     fr_set_one(&one);
     assert_true(fr_eq(&v.coeff_table[0], &one));
@@ -302,7 +318,10 @@ static void test_view(void **state) {
                     for (uint32_t at = r == 0 ? 0 : rows->row_end[r - 1]; at < rows->row_end[r]; at++) {
                         uint32_t stored = rows->vars[at], i = stored & ~(SHAPE_VAR_INPUT | SHAPE_VAR_OWN);
                         bool input = (stored & SHAPE_VAR_INPUT) != 0;
-                        if ((stored & SHAPE_VAR_OWN) != 0)
+                        if (s == 1 && stored >> 29 == 1) {
+                            i = v.params[copy * v.n_params + (stored & (SHAPE_VAR_PARAM - 1))];
+                            seen = true;
+                        } else if ((stored & SHAPE_VAR_OWN) != 0)
                             i += input ? g->first_input + copy * g->inputs : g->first_aux + copy * g->aux;
                         fr known = plain_coeff(x.plain, m, row, input ? CS_INPUT | i : i);
                         uint16_t k = ((const uint16_t *)rows->coeffs)[at];
@@ -313,6 +332,7 @@ static void test_view(void **state) {
         }
     }
     assert_int_equal(row, x.plain->n_rows);
+    assert_true(seen);
     subject_free(&x);
 }
 
@@ -338,9 +358,9 @@ static void test_pool(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),    cmocka_unit_test(test_empty_parts),
-        cmocka_unit_test(test_instances), cmocka_unit_test(test_many_coefficients),
-        cmocka_unit_test(test_view),      cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_random),    cmocka_unit_test(test_parameters),        cmocka_unit_test(test_empty_parts),
+        cmocka_unit_test(test_instances), cmocka_unit_test(test_many_coefficients), cmocka_unit_test(test_view),
+        cmocka_unit_test(test_pool),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

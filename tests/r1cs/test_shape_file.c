@@ -33,6 +33,7 @@ static const random_circuit circuits[] = {
     {.seed = 1},
     {.seed = 2, .prologue = 50},
     {.seed = 3, .prologue = 30, .block = 80, .epilogue = 30, .count = 7},
+    {.seed = 5, .prologue = 60, .block = 80, .epilogue = 30, .count = 7, .params = 5},
     {.seed = 4, .prologue = 500, .block = 2000, .epilogue = 500, .count = 2, .many_coeffs = true},
 };
 
@@ -163,7 +164,7 @@ static void test_hostile(void **state) {
     OK(random_bytes(&seed, sizeof seed, &err));
     print_message("seed %llu\n", (unsigned long long)seed);
     srand48((long)seed);
-    for (size_t which = 1; which < 3; which++) {
+    for (size_t which = 1; which < 4; which++) {
         size_t bytes;
         uint8_t *file = saved(which, &bytes), *changed = malloc(bytes);
         for (int round = 0; round < 1500; round++) {

@@ -60,8 +60,10 @@ static void plain_enforce(cs *c, const cs_lc *a, const cs_lc *b, const cs_lc *lc
     c->constraints++;
 }
 
-static bool plain_block_begin(cs *c, uint32_t index, uint32_t count) {
+static bool plain_block_begin(cs *c, uint32_t index, uint32_t count, const cs_var *params, unsigned n_params) {
     (void)c;
+    (void)params;
+    (void)n_params;
     return index < count;
 }
 

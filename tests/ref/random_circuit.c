@@ -17,6 +17,9 @@ typedef struct run {
     fr *aux, *inputs; /* values so far */
     size_t cap_aux, cap_inputs;
     span prologue, own;
+    bool in_block;
+    unsigned n_params;
+    cs_var params[CS_MAX_BLOCK_PARAMS]; /* of this block */
 } run;
 
 static chacha generator(uint64_t seed, uint64_t part) {
@@ -78,13 +81,31 @@ static void new_input(run *r) {
     r->own.input_end = (v & ~CS_INPUT) + 1;
 }
 
+/* Every third variable of the prologue may be a parameter, and then blocks name it as nothing else. */
+static bool may_be_param(const run *r, uint32_t v) {
+    return r->p->params > 0 && v % 3 == 0;
+}
+
+static unsigned draw_params(run *r, uint32_t block) {
+    chacha g = generator(r->p->seed, 5000 + block);
+    uint32_t left = (r->prologue.aux_end + 2) / 3, n = 0, want = r->p->params < left ? r->p->params : left;
+    for (uint32_t v = 0; n < want; v += 3, left--)
+        if (below(&g, left) < want - n) r->params[n++] = v;
+    return n;
+}
+
 static cs_var some_var(run *r) {
+    if (r->in_block && r->n_params > 0 && below(&r->structure, 4) == 0)
+        return r->params[below(&r->structure, r->n_params)];
     const span *s = below(&r->structure, 4) == 0 ? &r->prologue : &r->own;
     uint32_t kind = below(&r->structure, 8);
     if (kind == 0) return CS_ONE;
     if (kind == 1 && s->input_end > s->input)
         return CS_INPUT | (s->input + below(&r->structure, s->input_end - s->input));
-    if (s->aux_end > s->aux) return s->aux + below(&r->structure, s->aux_end - s->aux);
+    if (s->aux_end > s->aux) {
+        cs_var v = s->aux + below(&r->structure, s->aux_end - s->aux);
+        return r->in_block && s == &r->prologue && may_be_param(r, v) ? CS_ONE : v;
+    }
     return CS_ONE;
 }
 
@@ -177,9 +198,13 @@ void random_circuit_run(cs *c, const void *params, const void *instance) {
     segment(&r, 0, r.p->prologue, r.p->spoil && r.p->count == 0);
     r.prologue = (span){0, c->aux, 0, c->inputs};
     for (uint32_t i = 0; i < r.p->count; i++) {
-        if (cs_block_begin(c, i, r.p->count)) {
+        r.n_params = draw_params(&r, i);
+        if (r.n_params == 0 ? cs_block_begin(c, i, r.p->count)
+                            : cs_block_begin_with(c, i, r.p->count, r.params, r.n_params)) {
             cs_push(c, "block", i);
+            r.in_block = true;
             segment(&r, 1, r.p->block, false);
+            r.in_block = false;
             cs_pop(c);
         }
         cs_block_end(c);

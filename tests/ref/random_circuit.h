@@ -8,6 +8,7 @@ typedef struct random_circuit {
     uint64_t seed;
     unsigned prologue, block, epilogue; /* steps of each: an allocation or a constraint */
     uint32_t count;                     /* blocks; 0: none */
+    unsigned params;                    /* of each block: every third variable of the prologue may be one */
     uint32_t longest;                   /* terms of the longest combination; 0: 300 */
     bool many_coeffs;                   /* nearly every coefficient is a new one */
     bool spoil;                         /* the last constraint of the epilogue is not satisfied */

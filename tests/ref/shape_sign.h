@@ -7,9 +7,9 @@
 
 /* docs/shape.md */
 #define SHAPE_FILE_HEADER 896u
-#define SHAPE_FILE_LENGTH_AT 784u
-#define SHAPE_FILE_BODY_DIGEST_AT 792u
-#define SHAPE_FILE_HEAD_DIGEST_AT 824u
+#define SHAPE_FILE_LENGTH_AT 800u
+#define SHAPE_FILE_BODY_DIGEST_AT 808u
+#define SHAPE_FILE_HEAD_DIGEST_AT 840u
 
 /* bytes must be at least SHAPE_FILE_HEADER. */
 static inline void shape_sign(uint8_t *file, size_t bytes) {
