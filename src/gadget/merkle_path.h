@@ -30,7 +30,8 @@ typedef struct merkle_path {
 /* Leaf count of a form; index of the leaf (digits low level first). */
 uint64_t merkle_form_leaves(const merkle_form *f);
 uint64_t merkle_path_index(const merkle_form *f, const merkle_path *p);
-/* Tree form U-V-W over `nodes` leaves (Poseidon), or the binary SHA-256 tree (merkle_form_sha256). Returns false when the shape does not divide the leaves. */
+/* Tree form U-V-W over `nodes` leaves (Poseidon), or the binary SHA-256 tree (merkle_form_sha256). Returns false when
+ * the shape does not divide the leaves. */
 bool merkle_form_poseidon(merkle_form *f, uint64_t nodes, unsigned u, unsigned v, unsigned w);
 void merkle_form_sha256(merkle_form *f, uint64_t nodes);
 /* One node from its children (values). SHA-256: two top bits cleared. */
