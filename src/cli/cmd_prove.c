@@ -108,6 +108,7 @@ static cuzk_status development_key(proving *p, cuzk_error *err) {
         return err->status;
     }
     note("development key%s: %s", made ? " made" : "", p->key_path);
+    if (made) cuzk_memory_reset_peaks(); /* key making is not part of the proof's plan */
     return CUZK_OK;
 }
 
