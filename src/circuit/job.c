@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const circuit_kind porep_kind, winning_post_kind, window_post_kind;
+extern const circuit_kind porep_kind, winning_post_kind, window_post_kind, snap_kind;
 
-static const circuit_kind *const kinds[] = {&porep_kind, &winning_post_kind, &window_post_kind};
+static const circuit_kind *const kinds[] = {&porep_kind, &winning_post_kind, &window_post_kind, &snap_kind};
 
 size_t circuit_kind_count(void) {
     return sizeof kinds / sizeof kinds[0];

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/buffer.h"
 #include "base/cpu.h"
+#include "r1cs/shape.h"
 
 typedef struct row {
     unsigned long long inputs, aux, constraints, nnz[3], a_aux, b_input, b_aux;
@@ -37,12 +39,28 @@ static bool same(const char *name, const char *what, unsigned long long want, un
     return false;
 }
 
+static bool row_equal(const char *name, const row *want, const cs_counts *n, const uint8_t digest[32]) {
+    char hex[65];
+    bool ok = same(name, "inputs", want->inputs, n->inputs) & same(name, "aux", want->aux, n->aux) &
+              same(name, "constraints", want->constraints, n->constraints) &
+              same(name, "nnz A", want->nnz[0], n->nnz[0]) & same(name, "nnz B", want->nnz[1], n->nnz[1]) &
+              same(name, "nnz C", want->nnz[2], n->nnz[2]) &
+              same(name, "a_aux density", want->a_aux, n->a_aux_density) &
+              same(name, "b_input density", want->b_input, n->b_input_density) &
+              same(name, "b_aux density", want->b_aux, n->b_aux_density);
+    for (int i = 0; i < 32; i++) snprintf(hex + 2 * i, 3, "%02x", digest[i]);
+    if (strcmp(hex, want->digest) != 0) {
+        fprintf(stderr, "%s: digest: expected %s, found %s\n", name, want->digest, hex);
+        ok = false;
+    }
+    return ok;
+}
+
 bool structure_equal(const char *path, const char *name, cs_circuit f, const void *params) {
     row want;
     cs_counts n;
     cuzk_error err;
     uint8_t digest[32];
-    char hex[65];
     if (!find_row(&want, path, name)) return false;
     double t0 = cpu_monotonic_seconds();
     if (cs_count(&n, f, params, &err) != CUZK_OK) {
@@ -55,18 +73,30 @@ bool structure_equal(const char *path, const char *name, cs_circuit f, const voi
         return false;
     }
     double t2 = cpu_monotonic_seconds();
-    bool ok = same(name, "inputs", want.inputs, n.inputs) & same(name, "aux", want.aux, n.aux) &
-              same(name, "constraints", want.constraints, n.constraints) & same(name, "nnz A", want.nnz[0], n.nnz[0]) &
-              same(name, "nnz B", want.nnz[1], n.nnz[1]) & same(name, "nnz C", want.nnz[2], n.nnz[2]) &
-              same(name, "a_aux density", want.a_aux, n.a_aux_density) &
-              same(name, "b_input density", want.b_input, n.b_input_density) &
-              same(name, "b_aux density", want.b_aux, n.b_aux_density);
-    for (int i = 0; i < 32; i++) snprintf(hex + 2 * i, 3, "%02x", digest[i]);
-    if (strcmp(hex, want.digest) != 0) {
-        fprintf(stderr, "%s: digest: expected %s, found %s\n", name, want.digest, hex);
-        ok = false;
-    }
+    bool ok = row_equal(name, &want, &n, digest);
     printf("%s: %s; count %.2f s, hash %.2f s\n", name, ok ? "equal" : "DIFFERENT", t1 - t0, t2 - t1);
     fflush(stdout);
+    return ok;
+}
+
+bool structure_equal_shape(const char *path, const char *name, cs_circuit f, const void *params) {
+    row want;
+    cuzk_error err;
+    shape *s;
+    uint8_t digest[32];
+    if (!find_row(&want, path, name)) return false;
+    double t0 = cpu_monotonic_seconds();
+    buffer_reset_peaks();
+    if (shape_record(&s, f, params, NULL, &err) != CUZK_OK) {
+        fprintf(stderr, "%s: record: %s\n", name, err.what);
+        return false;
+    }
+    double t1 = cpu_monotonic_seconds(), peak = (double)buffer_total_stats().peak_bytes / (1 << 20);
+    cs_counts n = shape_counts(s);
+    bool ok = shape_hash(s, digest, NULL, NULL, NULL, &err) == CUZK_OK && row_equal(name, &want, &n, digest);
+    printf("%s: %s; record %.2f s, %.0f MiB at most, shape %.0f MiB, hash %.2f s\n", name, ok ? "equal" : "DIFFERENT",
+           t1 - t0, peak, (double)shape_bytes(s) / (1 << 20), cpu_monotonic_seconds() - t1);
+    fflush(stdout);
+    shape_destroy(s);
     return ok;
 }
