@@ -20,7 +20,7 @@
     /* Random points and scalars with every tenth point infinite or repeated, and runs of equal scalars. */            \
     static void G##_against_blst(void **state) {                                                                       \
         (void)state;                                                                                                   \
-        blst_oracle blst;                                                                                              \
+        blst_oracle blst = {0};                                                                                        \
         if (!blst_open(&blst, FALLBACK)) skip();                                                                       \
         const size_t most = (size_t)1 << 16;                                                                           \
         fr_canon *logs = test_scalars(most), *scalars = test_scalars(most);                                            \
