@@ -1,0 +1,474 @@
+/* The C side of the CUDA backend; see backend/cuda/backend.h. Kernels and device memory are behind gpu.h, in a module
+ * loaded at run time. */
+#include "backend/cuda/backend.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "backend/cuda/gpu.h"
+#include "base/cpu.h"
+#include "base/log.h"
+#include "base/random.h"
+
+/* ---- the module ---- */
+
+static const gpu_api *api;
+static char why_not[400];
+static pthread_once_t loaded = PTHREAD_ONCE_INIT;
+
+static void *open_module(void) {
+    const char *named = getenv("CUZK_CUDA_MODULE");
+    if (named && *named) return dlopen(named, RTLD_NOW | RTLD_LOCAL);
+    char self[4096], beside[4200];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n > 0) {
+        self[n] = 0;
+        snprintf(beside, sizeof beside, "%s/libcuzk-cuda.so", dirname(self));
+        void *m = access(beside, R_OK) == 0 ? dlopen(beside, RTLD_NOW | RTLD_LOCAL) : NULL;
+        if (m) return m;
+    }
+    return dlopen("libcuzk-cuda.so", RTLD_NOW | RTLD_LOCAL);
+}
+
+static void load(void) {
+    void *m = open_module();
+    if (!m) {
+        const char *e = dlerror();
+        snprintf(why_not, sizeof why_not, "the CUDA module libcuzk-cuda.so could not be loaded: %s",
+                 e ? e : "not found");
+        return;
+    }
+    gpu_api_entry entry;
+    *(void **)&entry = dlsym(m, GPU_API_ENTRY);
+    const gpu_api *a = entry ? entry() : NULL;
+    if (!a || a->version != GPU_API_VERSION) {
+        snprintf(why_not, sizeof why_not, "the CUDA module is of version %" PRIu32 ", this program needs %u",
+                 a ? a->version : 0, GPU_API_VERSION);
+        return;
+    }
+    if (a->count() == 0) {
+        snprintf(why_not, sizeof why_not, "the CUDA module is there, but no driver or no device answers");
+        return;
+    }
+    api = a;
+}
+
+/* ---- what stays in device memory ---- */
+
+typedef struct resident {
+    unsigned device;
+    uint64_t id; /* of the shape or key; 0: free slot */
+    bool is_key;
+    void *object; /* gpu_shape or gpu_key */
+    unsigned users;
+    uint64_t used_at;
+} resident;
+
+#define RESIDENTS 64
+static resident table[RESIDENTS];
+static uint64_t uses;
+static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void put_out(resident *r) {
+    if (r->is_key)
+        api->key_destroy(r->object);
+    else
+        api->shape_destroy(r->object);
+    memset(r, 0, sizeof *r);
+}
+
+/* The least recently used entry that nobody uses (on this device; any device: UINT32_MAX). False when there is none. */
+static bool put_out_one_locked(unsigned device) {
+    resident *oldest = NULL;
+    for (resident *r = table; r < table + RESIDENTS; r++) {
+        if (!r->id || r->users || (device != UINT32_MAX && r->device != device)) continue;
+        if (!oldest || r->used_at < oldest->used_at) oldest = r;
+    }
+    if (oldest) put_out(oldest);
+    return oldest != NULL;
+}
+
+typedef cuzk_status (*maker)(void **out, unsigned device, const void *source, cuzk_error *err);
+
+/* Finds the object, or makes it, putting out others while memory is short. One maker at a time: two proofs never load
+ * one key twice. */
+static cuzk_status resident_take(resident **out, unsigned device, uint64_t id, bool is_key, maker make,
+                                 const void *source, cuzk_error *err) {
+    cuzk_status st = CUZK_OK;
+    pthread_mutex_lock(&table_lock);
+    resident *slot = NULL;
+    for (resident *r = table; r < table + RESIDENTS; r++) {
+        if (r->id == id && r->device == device && r->is_key == is_key) {
+            slot = r;
+            goto found;
+        }
+    }
+    for (resident *r = table; r < table + RESIDENTS && !slot; r++)
+        if (!r->id) slot = r;
+    if (!slot && put_out_one_locked(UINT32_MAX))
+        for (resident *r = table; r < table + RESIDENTS && !slot; r++)
+            if (!r->id) slot = r;
+    if (!slot) {
+        st = cuzk_fail(err, CUZK_MEMORY, "%d shapes and keys are in use on devices at once", RESIDENTS);
+        goto done;
+    }
+    void *object = NULL;
+    do st = make(&object, device, source, err);
+    while (st == CUZK_MEMORY && put_out_one_locked(device));
+    if (st != CUZK_OK) goto done;
+    *slot = (resident){.device = device, .id = id, .is_key = is_key, .object = object};
+found:
+    slot->users++;
+    slot->used_at = ++uses;
+    *out = slot;
+done:
+    pthread_mutex_unlock(&table_lock);
+    return st;
+}
+
+static void resident_give(resident *r) {
+    if (!r) return;
+    pthread_mutex_lock(&table_lock);
+    r->users--;
+    pthread_mutex_unlock(&table_lock);
+}
+
+/* ---- shapes and keys as the device side wants them ---- */
+
+typedef struct shape_source {
+    gpu_shape_source gpu;
+    uint64_t *bitmaps; /* three of them */
+    uint32_t *b_inputs;
+    fr *ntt;
+} shape_source;
+
+static void shape_source_free(shape_source *s) {
+    free(s->bitmaps);
+    free(s->b_inputs);
+    free(s->ntt);
+}
+
+static void segment_source(gpu_segment_source *to, const shape_segment_view *from, uint32_t copies) {
+    *to = (gpu_segment_source){.first_row = from->first_row,
+                               .rows = from->rows,
+                               .copies = copies,
+                               .first_aux = from->first_aux,
+                               .aux = from->aux,
+                               .first_input = from->first_input,
+                               .inputs = from->inputs};
+    for (int m = 0; m < 3; m++)
+        to->matrix[m] = (gpu_matrix_source){from->matrix[m].row_end, from->matrix[m].vars, from->matrix[m].coeffs,
+                                            from->matrix[m].nnz};
+}
+
+/* low[i] = scale base^i, i < 2^low_bits; high[i] = base^(i 2^low_bits): the order is that of gpu_ntt_elements. Returns
+ * the end. */
+static fr *power_tables(fr *at, unsigned log2, unsigned low_bits, const fr *base, const fr *scale) {
+    fr x = *scale, step = *base;
+    for (size_t i = 0; i < (size_t)1 << low_bits; i++) {
+        *at++ = x;
+        fr_mul(&x, &x, base);
+    }
+    for (unsigned i = 0; i < low_bits; i++) fr_sqr(&step, &step);
+    fr_set_one(&x);
+    for (size_t i = 0; i < (size_t)1 << (log2 > low_bits ? log2 - low_bits : 0); i++) {
+        *at++ = x;
+        fr_mul(&x, &x, &step);
+    }
+    return at;
+}
+
+static fr root_of_order(const ntt_root *root, unsigned log2) {
+    fr w = root->omega_2_32;
+    for (unsigned i = log2; i < 32; i++) fr_sqr(&w, &w);
+    return w;
+}
+
+static void ntt_source(shape_source *s, unsigned log2, const ntt_root *root) {
+    fr one, w = root_of_order(root, log2), w_inv, g_inv, n_inv, z, small = root_of_order(root, 9), small_inv;
+    unsigned low = api->ntt_low_bits();
+    fr_set_one(&one);
+    fr_inv(&w_inv, &w);
+    fr_inv(&g_inv, &root->generator);
+    fr_inv(&small_inv, &small);
+    fr_from_u64(&n_inv, (uint64_t)1 << log2);
+    fr_inv(&n_inv, &n_inv);
+    z = root->generator;
+    for (unsigned i = 0; i < log2; i++) fr_sqr(&z, &z);
+    fr_sub(&z, &z, &one);
+    fr_inv(&z, &z);
+    memcpy(s->gpu.n_inverse, &n_inv, sizeof n_inv);
+    memcpy(s->gpu.z_inverse, &z, sizeof z);
+    fr *at = power_tables(s->ntt, log2, low, &w, &one);
+    at = power_tables(at, log2, low, &w_inv, &one);
+    at = power_tables(at, log2, low, &root->generator, &n_inv);
+    at = power_tables(at, log2, low, &g_inv, &n_inv);
+    for (int k = 0; k < 2; k++) {
+        fr x = one;
+        for (int i = 0; i < 256; i++) {
+            *at++ = x;
+            fr_mul(&x, &x, k ? &small_inv : &small);
+        }
+    }
+}
+
+static cuzk_status shape_source_make(shape_source *s, const shape *sh, const ntt_root *root, cuzk_error *err) {
+    cs_counts n = shape_counts(sh);
+    unsigned log2 = shape_domain_log2(sh);
+    uint64_t words = (n.aux + 63) / 64;
+    memset(s, 0, sizeof *s);
+    s->bitmaps = calloc(words * 3 + 1, sizeof(uint64_t));
+    s->b_inputs = malloc((n.inputs + 1) * sizeof(uint32_t));
+    s->ntt = malloc(api->ntt_elements(log2) * sizeof(fr));
+    if (!s->bitmaps || !s->b_inputs || !s->ntt) {
+        shape_source_free(s);
+        return cuzk_fail(err, CUZK_MEMORY, "no memory to lay out a shape for the device");
+    }
+    shape_view v;
+    shape_get_view(sh, &v);
+    segment_source(&s->gpu.segment[0], &v.segment[0], 1);
+    segment_source(&s->gpu.segment[1], &v.segment[1], v.repeat);
+    segment_source(&s->gpu.segment[2], &v.segment[2], 1);
+    s->gpu.segment[1].n_params = v.n_params;
+    s->gpu.segment[1].params = v.params;
+    s->gpu.coeff_table = v.coeff_table;
+    s->gpu.coeff_count = v.coeff_count;
+    s->gpu.coeff_width = v.coeff_width;
+    s->gpu.constraints = n.constraints;
+    s->gpu.n_inputs = (uint32_t)n.inputs;
+    s->gpu.n_aux = (uint32_t)n.aux;
+    s->gpu.n_fields = (uint32_t)shape_fields(sh);
+    s->gpu.log2 = log2;
+    static const shape_bitmap_kind kinds[3] = {SHAPE_IS_FIELD, SHAPE_A_DENSITY, SHAPE_B_DENSITY};
+    for (int k = 0; k < 3; k++) shape_bitmap(sh, kinds[k], 0, n.aux, s->bitmaps + (uint64_t)k * words);
+    s->gpu.is_field = s->bitmaps;
+    s->gpu.a_density = s->bitmaps + words;
+    s->gpu.b_density = s->bitmaps + 2 * words;
+    for (uint32_t i = 0; i < n.inputs; i++)
+        if (shape_input_in_b(sh, i)) s->b_inputs[s->gpu.n_b_inputs++] = i;
+    s->gpu.b_inputs = s->b_inputs;
+    s->gpu.ntt_block = s->ntt;
+    ntt_source(s, log2, root);
+    return CUZK_OK;
+}
+
+static cuzk_status make_shape(void **out, unsigned device, const void *source, cuzk_error *err) {
+    return api->shape_create((gpu_shape **)out, device, source, err);
+}
+static cuzk_status make_key(void **out, unsigned device, const void *source, cuzk_error *err) {
+    return api->key_create((gpu_key **)out, device, source, err);
+}
+
+static gpu_key_source key_source(const proving_key *k) {
+    return (gpu_key_source){.h = k->h,
+                            .l = k->l,
+                            .a = k->a,
+                            .b_g1 = k->b_g1,
+                            .b_g2 = k->b_g2,
+                            .n_h = k->count[PARAMS_H],
+                            .n_l = k->count[PARAMS_L],
+                            .n_a = k->count[PARAMS_A],
+                            .n_b = k->count[PARAMS_B_G1]};
+}
+
+/* ---- proofs ---- */
+
+struct pending_proof {
+    buffer self; /* class WITNESS: r and s are secret */
+    const proving_key *key;
+    uint64_t constraints;
+    resident *shape, *resident_key;
+    gpu_proof *gpu;
+    fr r, s;
+    double started;
+};
+
+static void cuda_abandon(pending_proof *d) {
+    if (!d) return;
+    api->proof_destroy(d->gpu);
+    resident_give(d->shape);
+    resident_give(d->resident_key);
+    buffer self = d->self;
+    buffer_free(&self);
+}
+
+static cuzk_status take_residents(pending_proof *d, unsigned device, const prove_request *req, cuzk_error *err) {
+    shape_source s;
+    cuzk_status st = shape_source_make(&s, req->shape, &req->key->root, err);
+    if (st != CUZK_OK) return st;
+    gpu_key_source k = key_source(req->key);
+    st = resident_take(&d->shape, device, shape_id(req->shape), false, make_shape, &s.gpu, err);
+    if (st == CUZK_OK) st = resident_take(&d->resident_key, device, req->key->id, true, make_key, &k, err);
+    shape_source_free(&s);
+    return st;
+}
+
+static cuzk_status cuda_start(unsigned device, pending_proof **out, prove_request *req, pool *p,
+                              const cuzk_control *control, cuzk_error *err) {
+    (void)p;
+    (void)control;
+    pending_proof *d = NULL;
+    buffer self = {0};
+    *out = NULL;
+    cuzk_status st =
+        device < api->count() ? CUZK_OK : cuzk_fail(err, CUZK_DEVICE, "there is no CUDA device %u", device);
+    if (st == CUZK_OK) st = proving_key_fits(req->key, req->shape, err);
+    if (st == CUZK_OK) st = buffer_alloc(&self, BUFFER_WITNESS, sizeof *d, err);
+    if (st != CUZK_OK) goto done;
+    d = self.data;
+    d->self = self;
+    d->key = req->key;
+    d->r = req->r;
+    d->s = req->s;
+    d->constraints = shape_counts(req->shape).constraints;
+    d->started = cpu_monotonic_seconds();
+    st = take_residents(d, device, req, err);
+    if (st != CUZK_OK) goto done;
+    gpu_witness_source w = {req->witness->inputs, req->witness->fields, req->witness->bits};
+    do {
+        st = api->proof_start(&d->gpu, d->shape->object, d->resident_key->object, &w, err);
+        if (st != CUZK_MEMORY) break;
+        pthread_mutex_lock(&table_lock);
+        bool freed = put_out_one_locked(device);
+        pthread_mutex_unlock(&table_lock);
+        if (!freed) break;
+    } while (true);
+done:
+    witness_free(req->witness);
+    if (st == CUZK_OK)
+        *out = d;
+    else
+        cuda_abandon(d);
+    return st;
+}
+
+#define JOIN(G)                                                                                                        \
+    static void join_##G(G *out, const gpu_msm_sum *m, const void *bits) {                                             \
+        const G##_xyzz *w = m->data;                                                                                   \
+        G part;                                                                                                        \
+        G##_set_infinity(out);                                                                                         \
+        for (unsigned i = m->windows; i-- > 0;) {                                                                      \
+            for (unsigned j = 0; j < m->c; j++) G##_dbl(out, out);                                                     \
+            G##_from_xyzz(&part, &w[i]);                                                                               \
+            G##_add(out, out, &part);                                                                                  \
+        }                                                                                                              \
+        if (!bits) return;                                                                                             \
+        G##_from_xyzz(&part, bits);                                                                                    \
+        G##_add(out, out, &part);                                                                                      \
+    }
+JOIN(g1)
+JOIN(g2)
+
+static cuzk_status cuda_finish(pending_proof *d, groth16_proof *out, prove_times *times, cuzk_error *err) {
+    gpu_sums g;
+    groth16_sums sums;
+    cuzk_status st = api->proof_wait(d->gpu, &g, err);
+    if (st != CUZK_OK) goto done;
+    double t = cpu_monotonic_seconds();
+    if (g.first_bad != UINT64_MAX) {
+        st = cuzk_fail(err, CUZK_UNSATISFIED, "the witness does not satisfy constraint %" PRIu64, g.first_bad);
+        cuzk_fail_where(err, "constraint %" PRIu64 " of %" PRIu64, g.first_bad, d->constraints);
+        cuzk_fail_expected(err, "A * B = C");
+        goto done;
+    }
+    join_g1(&sums.h, &g.h, NULL);
+    join_g1(&sums.l, &g.l, g.l_bits);
+    join_g1(&sums.a, &g.a, g.a_bits);
+    join_g1(&sums.b_g1, &g.b_g1, g.b_g1_bits);
+    join_g2(&sums.b_g2, &g.b_g2, g.b_g2_bits);
+    groth16_assemble(out, &d->key->vk, &sums, &d->r, &d->s);
+    secure_wipe(&sums, sizeof sums);
+    double now = cpu_monotonic_seconds();
+    if (times)
+        *times = (prove_times){.eval = g.eval,
+                               .ntt = g.ntt,
+                               .msm_h = g.msm_h,
+                               .msm_l = g.msm_l,
+                               .msm_a = g.msm_a,
+                               .msm_b_g1 = g.msm_b_g1,
+                               .msm_b_g2 = g.msm_b_g2,
+                               .finish = now - t,
+                               .total = now - d->started};
+done:
+    cuda_abandon(d);
+    return st;
+}
+
+static cuzk_status cuda_plan(unsigned device, const shape *s, unsigned threads, uint64_t host_limit,
+                             uint64_t device_limit, prove_plan *out, cuzk_error *err) {
+    (void)device;
+    (void)threads;
+    ntt_root root = ntt_root_bellman(); /* the tables' size does not depend on it */
+    shape_source src;
+    cuzk_status st = shape_source_make(&src, s, &root, err);
+    if (st != CUZK_OK) return st;
+    uint64_t words = (src.gpu.n_aux + 63) / 64, in_a = 0, in_b = 0;
+    for (uint64_t w = 0; w < words; w++) {
+        in_a += (uint64_t)__builtin_popcountll(src.gpu.a_density[w]);
+        in_b += (uint64_t)__builtin_popcountll(src.gpu.b_density[w]);
+    }
+    gpu_key_source k = {.n_h = (uint32_t)((1ull << src.gpu.log2) - 1),
+                        .n_l = src.gpu.n_aux,
+                        .n_a = (uint32_t)(src.gpu.n_inputs + in_a),
+                        .n_b = (uint32_t)(src.gpu.n_b_inputs + in_b)};
+    memset(out, 0, sizeof *out);
+    out->host_by_class[BUFFER_WITNESS] = out->host_bytes = ((witness_bytes(s) + 4095) & ~(size_t)4095) + 4096;
+    out->device_bytes = api->shape_bytes(&src.gpu) + api->key_bytes(&k) + api->proof_bytes(&src.gpu);
+    out->chunks = 1;
+    shape_source_free(&src);
+    if ((host_limit && out->host_bytes > host_limit) || (device_limit && out->device_bytes > device_limit)) {
+        bool host = host_limit && out->host_bytes > host_limit;
+        cuzk_fail(err, CUZK_MEMORY, "the proof does not fit the %s memory limit", host ? "host" : "device");
+        cuzk_fail_expected(err, "%" PRIu64 " bytes", host ? out->host_bytes : out->device_bytes);
+        return cuzk_fail_found(err, "a limit of %" PRIu64 " bytes", host ? host_limit : device_limit);
+    }
+    return CUZK_OK;
+}
+
+static unsigned cuda_count(void) {
+    return api->count();
+}
+
+static cuzk_status cuda_info(unsigned device, backend_device_info *out, cuzk_error *err) {
+    gpu_facts f;
+    cuzk_status st = api->info(device, &f, err);
+    if (st != CUZK_OK) return st;
+    memset(out, 0, sizeof *out);
+    snprintf(out->name, sizeof out->name, "%s", f.name);
+    out->memory_bytes = f.memory_bytes;
+    out->free_bytes = f.free_bytes;
+    return CUZK_OK;
+}
+
+void backend_cuda_memory(unsigned device, uint64_t *live, uint64_t *peak) {
+    *live = *peak = 0;
+    if (api) api->memory(device, live, peak);
+}
+
+void backend_cuda_evict(void) {
+    pthread_mutex_lock(&table_lock);
+    while (api && put_out_one_locked(UINT32_MAX)) {
+    }
+    pthread_mutex_unlock(&table_lock);
+}
+
+const backend *backend_cuda(const char **why) {
+    static const backend b = {
+        .version = BACKEND_VERSION,
+        .name = "cuda",
+        .device_count = cuda_count,
+        .device_info = cuda_info,
+        .plan = cuda_plan,
+        .prove_start = cuda_start,
+        .prove_finish = cuda_finish,
+        .prove_abandon = cuda_abandon,
+    };
+    pthread_once(&loaded, load);
+    if (why) *why = api ? "" : why_not;
+    return api ? &b : NULL;
+}

@@ -1,0 +1,45 @@
+/* Inside the device side: memory that is counted, and what shapes and keys hold. */
+#ifndef CUZK_CUDA_GPU_CUH
+#define CUZK_CUDA_GPU_CUH
+
+#include "curve.cuh"
+#include "device.cuh"
+#include "gpu.h"
+#include "ntt.cuh"
+#include "rows.cuh"
+
+/* One counted block of device memory. */
+struct gpu_block {
+    unsigned device = 0;
+    void *data = nullptr;
+    size_t bytes = 0;
+};
+/* MEMORY naming need and free bytes when the device has not enough. Sets the calling thread's device. */
+cuzk_status gpu_block_alloc(gpu_block *b, unsigned device, size_t bytes, const char *what, cuzk_error *err);
+void gpu_block_free(gpu_block *b);
+
+/* Field elements of a query: point indices and where their scalars come from. The query's inputs come first, with their
+ * own scalars. */
+struct gpu_query {
+    uint32_t *point, *field; /* n entries each; field: index into the witness's fields, or FROM_INPUT | input */
+    uint32_t n;
+};
+#define FROM_INPUT 0x80000000u
+
+struct gpu_shape {
+    gpu_block memory;
+    rows_shape rows;
+    ntt_tables ntt;
+    ranked_bits a_density, b_density;
+    gpu_query query[3]; /* L, A, B */
+    uint32_t n_inputs, n_b_inputs, n_aux, n_words, n_fields, log2;
+};
+
+struct gpu_key {
+    gpu_block memory;
+    const affine<fp> *h, *l, *a, *b_g1;
+    const affine<fp2> *b_g2;
+    uint32_t n_h, n_l, n_a, n_b;
+};
+
+#endif

@@ -1,0 +1,132 @@
+/* The device side of the CUDA backend, as the C side (backend.c) sees it: shapes and keys in device memory, one proof
+ * in flight.
+ *
+ * Everything crosses as plain bytes in the host's layout (Montgomery residues, affine points). A device fault is a
+ * status. Sizes are told before anything is allocated. Objects belong to one device; shapes and keys are read-only
+ * after creation and may be used by several proofs at once. Device memory is counted per device (gpu_memory).
+ */
+#ifndef CUZK_CUDA_GPU_H
+#define CUZK_CUDA_GPU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cuzk/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- devices ---- */
+unsigned gpu_count(void);
+typedef struct gpu_facts {
+    char name[96];
+    uint64_t memory_bytes, free_bytes;
+    unsigned major, minor, multiprocessors;
+} gpu_facts;
+cuzk_status gpu_info(unsigned device, gpu_facts *out, cuzk_error *err);
+/* Live and peak bytes that this module holds on the device. */
+void gpu_memory(unsigned device, uint64_t *live, uint64_t *peak);
+void gpu_memory_reset_peak(unsigned device);
+
+/* ---- shapes ---- */
+typedef struct gpu_matrix_source {
+    const uint32_t *row_end, *vars;
+    const void *coeffs;
+    uint64_t nnz;
+} gpu_matrix_source;
+typedef struct gpu_segment_source {
+    uint64_t first_row, rows;
+    uint32_t copies, first_aux, aux, first_input, inputs;
+    gpu_matrix_source matrix[3];
+    uint32_t n_params; /* of each copy, see r1cs/shape.h */
+    const uint32_t *params;
+} gpu_segment_source;
+typedef struct gpu_shape_source {
+    gpu_segment_source segment[3];
+    const void *coeff_table; /* 32 bytes each */
+    uint32_t coeff_count, coeff_width;
+    uint64_t constraints;
+    uint32_t n_inputs, n_aux, n_fields, log2;
+    const uint64_t *is_field, *a_density, *b_density; /* (n_aux + 63) / 64 words each */
+    const uint32_t *b_inputs;                         /* inputs that occur in B, ascending */
+    uint32_t n_b_inputs;
+    const void *ntt_block; /* gpu_ntt_elements(log2) elements of 32 bytes, see gpu_ntt_fill's order in ntt.cuh */
+    uint8_t n_inverse[32], z_inverse[32];
+} gpu_shape_source;
+typedef struct gpu_shape gpu_shape;
+size_t gpu_ntt_elements(unsigned log2);
+unsigned gpu_ntt_low_bits(void);
+uint64_t gpu_shape_bytes(const gpu_shape_source *src);
+cuzk_status gpu_shape_create(gpu_shape **out, unsigned device, const gpu_shape_source *src, cuzk_error *err);
+void gpu_shape_destroy(gpu_shape *s);
+
+/* ---- keys ---- */
+typedef struct gpu_key_source {
+    const void *h, *l, *a, *b_g1, *b_g2; /* affine points: 96 bytes, b_g2 192 */
+    uint32_t n_h, n_l, n_a, n_b;
+} gpu_key_source;
+typedef struct gpu_key gpu_key;
+uint64_t gpu_key_bytes(const gpu_key_source *src);
+cuzk_status gpu_key_create(gpu_key **out, unsigned device, const gpu_key_source *src, cuzk_error *err);
+void gpu_key_destroy(gpu_key *k);
+
+/* ---- proofs ---- */
+typedef struct gpu_witness_source {
+    const void *inputs, *fields; /* 32 bytes each */
+    const uint64_t *bits;
+} gpu_witness_source;
+
+#define GPU_MAX_WINDOWS 72
+typedef struct gpu_msm_sum { /* sum over w of 2^(c w) windows[w]; XYZZ points of 192 (G1) or 384 (G2) bytes */
+    unsigned windows, c;
+    const void *data;
+} gpu_msm_sum;
+typedef struct gpu_sums {
+    uint64_t first_bad; /* row with a b != c, UINT64_MAX when satisfied */
+    gpu_msm_sum h, l, a, b_g1, b_g2;
+    const void *l_bits, *a_bits, *b_g1_bits, *b_g2_bits;       /* one XYZZ point each, to be added */
+    double eval, ntt, msm_h, msm_l, msm_a, msm_b_g1, msm_b_g2; /* seconds on the device */
+} gpu_sums;
+typedef struct gpu_proof gpu_proof;
+/* Device bytes of one proof in flight, from the shape's counts alone. */
+uint64_t gpu_proof_bytes(const gpu_shape_source *src);
+/* Enqueues everything and returns; the witness has been read when it returns. Shape and key are borrowed until the
+ * proof is destroyed. */
+cuzk_status gpu_proof_start(gpu_proof **out, const gpu_shape *s, const gpu_key *k, const gpu_witness_source *w,
+                            cuzk_error *err);
+/* Waits. The sums are owned by the proof. */
+cuzk_status gpu_proof_wait(gpu_proof *p, gpu_sums *out, cuzk_error *err);
+void gpu_proof_destroy(gpu_proof *p); /* waits for its kernels first; accepts NULL */
+
+/* ---- the module ---- */
+/* libcuzk-cuda.so exports cuzk_gpu_api(); the program loads it when it is there, so that one program runs on hosts with
+ * and without a driver. */
+#define GPU_API_VERSION 1u
+typedef struct gpu_api {
+    uint32_t version; /* GPU_API_VERSION */
+    unsigned (*count)(void);
+    cuzk_status (*info)(unsigned, gpu_facts *, cuzk_error *);
+    void (*memory)(unsigned, uint64_t *, uint64_t *);
+    void (*memory_reset_peak)(unsigned);
+    size_t (*ntt_elements)(unsigned);
+    unsigned (*ntt_low_bits)(void);
+    uint64_t (*shape_bytes)(const gpu_shape_source *);
+    cuzk_status (*shape_create)(gpu_shape **, unsigned, const gpu_shape_source *, cuzk_error *);
+    void (*shape_destroy)(gpu_shape *);
+    uint64_t (*key_bytes)(const gpu_key_source *);
+    cuzk_status (*key_create)(gpu_key **, unsigned, const gpu_key_source *, cuzk_error *);
+    void (*key_destroy)(gpu_key *);
+    uint64_t (*proof_bytes)(const gpu_shape_source *);
+    cuzk_status (*proof_start)(gpu_proof **, const gpu_shape *, const gpu_key *, const gpu_witness_source *,
+                               cuzk_error *);
+    cuzk_status (*proof_wait)(gpu_proof *, gpu_sums *, cuzk_error *);
+    void (*proof_destroy)(gpu_proof *);
+} gpu_api;
+typedef const gpu_api *(*gpu_api_entry)(void);
+#define GPU_API_ENTRY "cuzk_gpu_api"
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,73 @@
+/* Devices and counted device memory; see gpu.h. */
+#include <atomic>
+#include <cstdio>
+
+#include "gpu.cuh"
+
+namespace {
+constexpr unsigned MAX_DEVICES = 64;
+std::atomic<uint64_t> live[MAX_DEVICES], peak[MAX_DEVICES];
+} // namespace
+
+unsigned gpu_count(void) {
+    int n = 0;
+    if (cudaGetDeviceCount(&n) != cudaSuccess) {
+        cudaGetLastError();
+        return 0; /* no driver, or no device: not a fault */
+    }
+    return (unsigned)n < MAX_DEVICES ? (unsigned)n : MAX_DEVICES;
+}
+
+cuzk_status gpu_info(unsigned device, gpu_facts *out, cuzk_error *err) {
+    cudaDeviceProp p;
+    size_t free_bytes, total;
+    CUDA_TRY(cudaGetDeviceProperties(&p, (int)device));
+    CUDA_TRY(cudaSetDevice((int)device));
+    CUDA_TRY(cudaMemGetInfo(&free_bytes, &total));
+    snprintf(out->name, sizeof out->name, "%.*s", (int)sizeof out->name - 1, p.name);
+    out->memory_bytes = total;
+    out->free_bytes = free_bytes;
+    out->major = (unsigned)p.major;
+    out->minor = (unsigned)p.minor;
+    out->multiprocessors = (unsigned)p.multiProcessorCount;
+    return CUZK_OK;
+}
+
+void gpu_memory(unsigned device, uint64_t *live_bytes, uint64_t *peak_bytes) {
+    *live_bytes = live[device % MAX_DEVICES];
+    *peak_bytes = peak[device % MAX_DEVICES];
+}
+void gpu_memory_reset_peak(unsigned device) {
+    peak[device % MAX_DEVICES] = live[device % MAX_DEVICES].load();
+}
+
+cuzk_status gpu_block_alloc(gpu_block *b, unsigned device, size_t bytes, const char *what, cuzk_error *err) {
+    CUDA_TRY(cudaSetDevice((int)device));
+    cudaError_t e = cudaMalloc(&b->data, bytes ? bytes : 1);
+    if (e == cudaErrorMemoryAllocation) {
+        cudaGetLastError();
+        size_t free_bytes = 0, total = 0;
+        cudaMemGetInfo(&free_bytes, &total);
+        cuzk_fail(err, CUZK_MEMORY, "not enough device memory for the %s", what);
+        cuzk_fail_where(err, "CUDA device %u", device);
+        cuzk_fail_expected(err, "%llu bytes", (unsigned long long)bytes);
+        return cuzk_fail_found(err, "%llu bytes free of %llu", (unsigned long long)free_bytes,
+                               (unsigned long long)total);
+    }
+    CUDA_TRY(e);
+    b->device = device;
+    b->bytes = bytes;
+    uint64_t now = live[device % MAX_DEVICES].fetch_add(bytes) + bytes, seen = peak[device % MAX_DEVICES];
+    while (now > seen && !peak[device % MAX_DEVICES].compare_exchange_weak(seen, now)) {
+    }
+    return CUZK_OK;
+}
+
+void gpu_block_free(gpu_block *b) {
+    if (!b->data) return;
+    cudaSetDevice((int)b->device);
+    cudaFree(b->data);
+    live[b->device % MAX_DEVICES] -= b->bytes;
+    b->data = nullptr;
+    b->bytes = 0;
+}

@@ -1,0 +1,235 @@
+/* One proof in flight: its device memory, its stream, its results; see gpu.h.
+ *
+ * Order: the witness goes up (kept compact), a, b, c are evaluated there and compared, the quotient is made in place,
+ * then the h sum (its sorting and bucket memory is that of a and c, which are no longer needed), then the three queries
+ * of the witness: sums over bits, and multi-scalar multiplications over its few field elements.
+ */
+#include <cstring>
+#include <new>
+
+#include "gpu.cuh"
+#include "msm.cuh"
+#include "sums.cuh"
+
+namespace {
+
+constexpr size_t WORK_MIN = (size_t)256 << 20; /* of MSM memory, where a and c are smaller than that */
+
+enum { EV_START, EV_EVAL, EV_NTT, EV_H, EV_L, EV_A, EV_B_G1, EV_B_G2, EVENTS };
+
+/* Results as they lie on the device and, copied, in pinned host memory. */
+struct results {
+    unsigned long long first_bad;
+    xyzz<fp> h[GPU_MAX_WINDOWS], l[GPU_MAX_WINDOWS], a[GPU_MAX_WINDOWS], b_g1[GPU_MAX_WINDOWS];
+    xyzz<fp2> b_g2[GPU_MAX_WINDOWS];
+    xyzz<fp> l_bits, a_bits, b_g1_bits;
+    xyzz<fp2> b_g2_bits;
+};
+
+struct proof_parts {
+    results *out;
+    fr *inputs, *fields, *scalars, *b, *a, *c;
+    uint64_t *bits;
+    uint8_t *work; /* overlaps a and c */
+    void *sum_work;
+    size_t work_bytes, bytes;
+};
+
+proof_parts lay_out(uint32_t n_inputs, uint32_t n_words, uint32_t n_fields, uint32_t log2, const uint32_t n_query[3],
+                    void *base) {
+    proof_parts p;
+    workspace w = {static_cast<uint8_t *>(base), 0};
+    size_t m = (size_t)1 << log2;
+    uint32_t most = n_query[0] > n_query[1] ? n_query[0] : n_query[1];
+    if (n_query[2] > most) most = n_query[2];
+    p.out = w.take<results>(1);
+    p.inputs = w.take<fr>(n_inputs);
+    p.bits = w.take<uint64_t>(n_words);
+    p.fields = w.take<fr>(n_fields);
+    p.scalars = w.take<fr>(most);
+    p.sum_work = w.take<uint8_t>(bit_sum_bytes<fp2>());
+    p.b = w.take<fr>(m);
+    size_t at = w.used;
+    p.a = w.take<fr>(m);
+    p.c = w.take<fr>(m);
+    w.used = (at + 255) & ~(size_t)255;
+    p.work_bytes = 2 * m * sizeof(fr) > WORK_MIN ? 2 * m * sizeof(fr) : WORK_MIN;
+    /* At least one window of each sum at a time. */
+    size_t need[3] = {msm_plan_for<fp>(m - 1, p.work_bytes).bytes, msm_plan_for<fp>(most, p.work_bytes).bytes,
+                      msm_plan_for<fp2>(n_query[2], p.work_bytes).bytes};
+    for (size_t n : need)
+        if (n > p.work_bytes) p.work_bytes = n;
+    p.work = w.take<uint8_t>(p.work_bytes);
+    p.bytes = w.used;
+    return p;
+}
+
+__global__ void gather_kernel(fr *scalars, const uint32_t *from, uint32_t n, const fr *inputs, const fr *fields) {
+    uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    uint32_t f = from[i];
+    scalars[i] = (f & FROM_INPUT ? inputs[f & ~FROM_INPUT] : fields[f]).canon();
+}
+
+} // namespace
+
+struct gpu_proof {
+    gpu_block memory;
+    proof_parts parts;
+    const gpu_shape *shape;
+    const gpu_key *key;
+    cudaStream_t stream = nullptr;
+    cudaEvent_t event[EVENTS] = {};
+    results *host = nullptr; /* pinned */
+    msm_plan plan_h, plan_q[3], plan_b_g2;
+};
+
+namespace {
+
+void counts_of(const gpu_shape *s, uint32_t n[3]) {
+    for (int k = 0; k < 3; k++) n[k] = s->query[k].n;
+}
+
+/* Bits and field elements of one query in G1. */
+cuzk_status query_enqueue(gpu_proof *p, int k, const affine<fp> *points, uint32_t first, ranked_bits mask,
+                          xyzz<fp> *bits_sum, xyzz<fp> *windows, cuzk_error *err) {
+    const gpu_shape *s = p->shape;
+    const gpu_query *q = &s->query[k];
+    proof_parts *d = &p->parts;
+    cuzk_status st =
+        bit_sum_enqueue<fp>(bits_sum, points, first, d->bits, mask, s->n_words, d->sum_work, p->stream, err);
+    if (st != CUZK_OK || q->n == 0) return st;
+    gather_kernel<<<blocks_for(q->n, 256), 256, 0, p->stream>>>(d->scalars, q->field, q->n, d->inputs, d->fields);
+    return msm_enqueue<fp>(p->plan_q[k], windows, points, q->point, d->scalars, d->work, p->stream, err);
+}
+
+cuzk_status enqueue(gpu_proof *p, const gpu_witness_source *w, cuzk_error *err) {
+    const gpu_shape *s = p->shape;
+    const gpu_key *k = p->key;
+    proof_parts *d = &p->parts;
+    cudaStream_t stream = p->stream;
+    results *out = d->out;
+    cuzk_status st;
+    CUDA_TRY(cudaEventRecord(p->event[EV_START], stream));
+    CUDA_TRY(cudaMemsetAsync(out, 0, sizeof *out, stream));
+    CUDA_TRY(cudaMemcpyAsync(d->inputs, w->inputs, s->n_inputs * sizeof(fr), cudaMemcpyHostToDevice, stream));
+    CUDA_TRY(cudaMemcpyAsync(d->bits, w->bits, s->n_words * sizeof(uint64_t), cudaMemcpyHostToDevice, stream));
+    CUDA_TRY(cudaMemcpyAsync(d->fields, w->fields, s->n_fields * sizeof(fr), cudaMemcpyHostToDevice, stream));
+    rows_witness rw = {d->inputs, d->bits, d->fields};
+    fr *abc[3] = {d->a, d->b, d->c};
+    for (int m = 0; m < 3; m++)
+        if ((st = rows_enqueue(&s->rows, m, &rw, abc[m], s->log2, stream, err)) != CUZK_OK) return st;
+    if ((st = rows_check_enqueue(d->a, d->b, d->c, s->rows.constraints, &out->first_bad, stream, err)) != CUZK_OK)
+        return st;
+    CUDA_TRY(cudaEventRecord(p->event[EV_EVAL], stream));
+    if ((st = ntt_quotient_enqueue(&s->ntt, d->a, d->b, d->c, stream, err)) != CUZK_OK) return st;
+    CUDA_TRY(cudaEventRecord(p->event[EV_NTT], stream));
+    if ((st = msm_enqueue<fp>(p->plan_h, out->h, k->h, nullptr, d->b, d->work, stream, err)) != CUZK_OK) return st;
+    CUDA_TRY(cudaEventRecord(p->event[EV_H], stream));
+    ranked_bits all = {nullptr, nullptr};
+    if ((st = query_enqueue(p, 0, k->l, 0, all, &out->l_bits, out->l, err)) != CUZK_OK) return st;
+    CUDA_TRY(cudaEventRecord(p->event[EV_L], stream));
+    if ((st = query_enqueue(p, 1, k->a, s->n_inputs, s->a_density, &out->a_bits, out->a, err)) != CUZK_OK) return st;
+    CUDA_TRY(cudaEventRecord(p->event[EV_A], stream));
+    if ((st = query_enqueue(p, 2, k->b_g1, s->n_b_inputs, s->b_density, &out->b_g1_bits, out->b_g1, err)) != CUZK_OK)
+        return st;
+    CUDA_TRY(cudaEventRecord(p->event[EV_B_G1], stream));
+    st = bit_sum_enqueue<fp2>(&out->b_g2_bits, k->b_g2, s->n_b_inputs, d->bits, s->b_density, s->n_words, d->sum_work,
+                              stream, err);
+    if (st != CUZK_OK) return st;
+    if (s->query[2].n) { /* the scalars gathered for B in G1 are still there */
+        st = msm_enqueue<fp2>(p->plan_b_g2, out->b_g2, k->b_g2, s->query[2].point, d->scalars, d->work, stream, err);
+        if (st != CUZK_OK) return st;
+    }
+    CUDA_TRY(cudaEventRecord(p->event[EV_B_G2], stream));
+    CUDA_TRY(cudaMemcpyAsync(p->host, out, sizeof *out, cudaMemcpyDeviceToHost, stream));
+    return CUZK_OK;
+}
+
+cuzk_status open_proof(gpu_proof *p, cuzk_error *err) {
+    const gpu_shape *s = p->shape;
+    uint32_t n[3];
+    counts_of(s, n);
+    size_t bytes = lay_out(s->n_inputs, s->n_words, s->n_fields, s->log2, n, nullptr).bytes;
+    cuzk_status st = gpu_block_alloc(&p->memory, s->memory.device, bytes, "proof", err);
+    if (st != CUZK_OK) return st;
+    p->parts = lay_out(s->n_inputs, s->n_words, s->n_fields, s->log2, n, p->memory.data);
+    p->plan_h = msm_plan_for<fp>(((size_t)1 << s->log2) - 1, p->parts.work_bytes);
+    for (int k = 0; k < 3; k++) p->plan_q[k] = msm_plan_for<fp>(n[k], p->parts.work_bytes);
+    p->plan_b_g2 = msm_plan_for<fp2>(n[2], p->parts.work_bytes);
+    CUDA_TRY(cudaStreamCreateWithFlags(&p->stream, cudaStreamNonBlocking));
+    for (auto &e : p->event) CUDA_TRY(cudaEventCreate(&e));
+    CUDA_TRY(cudaHostAlloc((void **)&p->host, sizeof(results), cudaHostAllocDefault));
+    return CUZK_OK;
+}
+
+} // namespace
+
+uint64_t gpu_proof_bytes(const gpu_shape_source *src) {
+    uint32_t n[3] = {src->n_fields, src->n_inputs, src->n_b_inputs}, words = (src->n_aux + 63) / 64;
+    for (uint32_t w = 0; w < words; w++) {
+        n[1] += (uint32_t)__builtin_popcountll(src->is_field[w] & src->a_density[w]);
+        n[2] += (uint32_t)__builtin_popcountll(src->is_field[w] & src->b_density[w]);
+    }
+    return lay_out(src->n_inputs, words, src->n_fields, src->log2, n, nullptr).bytes;
+}
+
+cuzk_status gpu_proof_start(gpu_proof **out, const gpu_shape *s, const gpu_key *k, const gpu_witness_source *w,
+                            cuzk_error *err) {
+    gpu_proof *p = new (std::nothrow) gpu_proof();
+    if (!p) return cuzk_fail(err, CUZK_MEMORY, "no memory for a proof");
+    p->shape = s;
+    p->key = k;
+    cuzk_status st = open_proof(p, err);
+    if (st == CUZK_OK) st = enqueue(p, w, err);
+    if (st != CUZK_OK) {
+        gpu_proof_destroy(p);
+        return st;
+    }
+    *out = p;
+    return CUZK_OK;
+}
+
+cuzk_status gpu_proof_wait(gpu_proof *p, gpu_sums *out, cuzk_error *err) {
+    CUDA_TRY(cudaSetDevice((int)p->memory.device));
+    CUDA_TRY(cudaStreamSynchronize(p->stream));
+    double ms[EVENTS] = {};
+    for (int e = 1; e < EVENTS; e++) {
+        float t;
+        CUDA_TRY(cudaEventElapsedTime(&t, p->event[e - 1], p->event[e]));
+        ms[e] = t;
+    }
+    const results *r = p->host;
+    out->first_bad = r->first_bad;
+    out->h = {p->plan_h.windows, p->plan_h.c, r->h};
+    out->l = {p->plan_q[0].windows, p->plan_q[0].c, r->l};
+    out->a = {p->plan_q[1].windows, p->plan_q[1].c, r->a};
+    out->b_g1 = {p->plan_q[2].windows, p->plan_q[2].c, r->b_g1};
+    out->b_g2 = {p->plan_b_g2.windows, p->plan_b_g2.c, r->b_g2};
+    out->l_bits = &r->l_bits;
+    out->a_bits = &r->a_bits;
+    out->b_g1_bits = &r->b_g1_bits;
+    out->b_g2_bits = &r->b_g2_bits;
+    out->eval = ms[EV_EVAL] / 1e3, out->ntt = ms[EV_NTT] / 1e3, out->msm_h = ms[EV_H] / 1e3,
+    out->msm_l = ms[EV_L] / 1e3;
+    out->msm_a = ms[EV_A] / 1e3, out->msm_b_g1 = ms[EV_B_G1] / 1e3, out->msm_b_g2 = ms[EV_B_G2] / 1e3;
+    return CUZK_OK;
+}
+
+void gpu_proof_destroy(gpu_proof *p) {
+    if (!p) return;
+    if (p->memory.data) cudaSetDevice((int)p->memory.device);
+    if (p->stream) {
+        cudaStreamSynchronize(p->stream);
+        cudaStreamDestroy(p->stream);
+    }
+    for (auto &e : p->event)
+        if (e) cudaEventDestroy(e);
+    if (p->host) {
+        memset((void *)p->host, 0, sizeof *p->host);
+        cudaFreeHost(p->host);
+    }
+    if (p->memory.data) cudaMemset(p->memory.data, 0, p->memory.bytes); /* the witness was there */
+    gpu_block_free(&p->memory);
+    delete p;
+}

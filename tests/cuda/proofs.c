@@ -1,0 +1,152 @@
+/* Whole proofs on a CUDA device against the CPU's bytes, for a machine with a device:
+ *   cuda_proofs             sizes 2^4 to 2^18 and odd ones between, circuits with blocks, bad witnesses, two proofs at
+ * once cuda_proofs bench LOG2  times of one size Device memory must be back to the residents' after each proof. */
+#undef NDEBUG
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/cuda/backend.h"
+#include "base/cpu.h"
+#include "ref/groth16_case.h"
+
+static int passed, failed;
+static pool *threads;
+static char folder[256];
+static cuzk_error err;
+
+static void must(cuzk_status s) {
+    if (s == CUZK_OK) return;
+    printf("status %d: %s (%s) expected %s found %s\n", s, err.what, err.where, err.expected, err.found);
+    exit(5);
+}
+
+static bool check(bool ok, const char *what, unsigned long long n) {
+    (ok ? passed++ : failed++);
+    printf("%s  %s %llu\n", ok ? "ok  " : "FAIL", what, n);
+    return ok;
+}
+
+static void prove(const backend *b, const groth16_case *c, const fr *r, const fr *s, uint8_t out[PROOF_BYTES],
+                  prove_times *t) {
+    witness w;
+    must(witness_write(&w, c->shape, c->run, c->params, c->instance, &err));
+    prove_request q = {.key = &c->key, .shape = c->shape, .witness = &w, .r = *r, .s = *s};
+    groth16_proof proof;
+    must(groth16_prove(b, 0, &proof, t, &q, threads, NULL, &err));
+    proof_write(&proof, out);
+}
+
+static void compare(const backend *gpu, const groth16_case *c, const char *what, unsigned long long n) {
+    fr r, s;
+    uint8_t on_cpu[PROOF_BYTES], on_gpu[PROOF_BYTES];
+    prove_times t;
+    must(groth16_blinding(&r, &s, &err));
+    prove(backend_cpu(), c, &r, &s, on_cpu, &t);
+    prove(gpu, c, &r, &s, on_gpu, &t);
+    check(memcmp(on_cpu, on_gpu, PROOF_BYTES) == 0, what, n);
+}
+
+static void chain(const backend *gpu, uint64_t constraints, uint32_t publics, uint32_t bits) {
+    chain_circuit params = {constraints, publics, bits};
+    fr start;
+    groth16_case c;
+    char name[64];
+    fr_from_u64(&start, 7);
+    snprintf(name, sizeof name, "chain-%llu-%u", (unsigned long long)constraints, publics);
+    must(case_make(&c, folder, name, chain_run, &params, &start, NULL, threads, &err));
+    compare(gpu, &c, "chain", constraints);
+    case_free(&c);
+}
+
+/* Two proofs started before the first is finished; and one abandoned. */
+static void overlapping(const backend *gpu) {
+    chain_circuit params = {5000, 3, 1000};
+    fr start, r, s;
+    groth16_case c;
+    fr_from_u64(&start, 3);
+    must(case_make(&c, folder, "overlap", chain_run, &params, &start, NULL, threads, &err));
+    must(groth16_blinding(&r, &s, &err));
+    uint8_t want[PROOF_BYTES], got[PROOF_BYTES];
+    prove_times t;
+    prove(backend_cpu(), &c, &r, &s, want, &t);
+    pending_proof *p[3];
+    for (int i = 0; i < 3; i++) {
+        witness w;
+        must(witness_write(&w, c.shape, c.run, c.params, c.instance, &err));
+        prove_request q = {.key = &c.key, .shape = c.shape, .witness = &w, .r = r, .s = s};
+        must(gpu->prove_start(0, &p[i], &q, threads, NULL, &err));
+    }
+    gpu->prove_abandon(p[1]);
+    for (int i = 0; i < 3; i += 2) {
+        groth16_proof proof;
+        must(gpu->prove_finish(p[i], &proof, &t, &err));
+        proof_write(&proof, got);
+        check(memcmp(want, got, PROOF_BYTES) == 0, "overlapping proof", (unsigned long long)i);
+    }
+    case_free(&c);
+}
+
+static void bench(const backend *gpu, unsigned log2) {
+    chain_circuit params = {((uint64_t)1 << log2) - 100, 10, (unsigned)(((uint64_t)1 << log2) * 9 / 10)};
+    fr start, r, s;
+    groth16_case c;
+    fr_from_u64(&start, 7);
+    double t0 = cpu_monotonic_seconds();
+    must(case_make(&c, folder, "bench", chain_run, &params, &start, NULL, threads, &err));
+    printf("2^%u, nine tenths bits: key in %.1f s\n", log2, cpu_monotonic_seconds() - t0);
+    must(groth16_blinding(&r, &s, &err));
+    prove_times t;
+    uint8_t out[PROOF_BYTES], want[PROOF_BYTES];
+    prove(backend_cpu(), &c, &r, &s, want, &t);
+    printf("  cpu   eval %.3f ntt %.3f h %.3f l %.3f a %.3f b1 %.3f b2 %.3f total %.3f s\n", t.eval, t.ntt, t.msm_h,
+           t.msm_l, t.msm_a, t.msm_b_g1, t.msm_b_g2, t.total);
+    for (int i = 0; i < 4; i++) {
+        prove(gpu, &c, &r, &s, out, &t);
+        printf("  cuda  eval %.4f ntt %.4f h %.4f l %.4f a %.4f b1 %.4f b2 %.4f finish %.4f total %.4f s%s\n", t.eval,
+               t.ntt, t.msm_h, t.msm_l, t.msm_a, t.msm_b_g1, t.msm_b_g2, t.finish, t.total, i ? "" : " (with upload)");
+    }
+    prove_plan plan;
+    must(gpu->plan(0, c.shape, 1, 0, 0, &plan, &err));
+    uint64_t live, peak;
+    backend_cuda_memory(0, &live, &peak);
+    printf("  device memory: plan %llu, peak %llu, live %llu\n", (unsigned long long)plan.device_bytes,
+           (unsigned long long)peak, (unsigned long long)live);
+    check(memcmp(out, want, PROOF_BYTES) == 0, "bench proof", log2);
+    case_free(&c);
+}
+
+int main(int argc, char **argv) {
+    const char *why;
+    const backend *gpu = backend_cuda(&why);
+    if (!gpu) {
+        printf("no CUDA backend: %s\n", why);
+        return 77;
+    }
+    backend_device_info info;
+    must(gpu->device_info(0, &info, &err));
+    printf("%s, %.1f GiB\n", info.name, (double)info.memory_bytes / (1 << 30));
+    threads = pool_create(0, &err);
+    assert(threads);
+    case_folder_make(folder);
+    if (argc > 2 && strcmp(argv[1], "bench") == 0) {
+        bench(gpu, (unsigned)atoi(argv[2]));
+    } else {
+        for (uint64_t n = 3; n <= 9; n++) chain(gpu, n, (uint32_t)n % 3, 1);
+        for (unsigned k = 4; k <= 12; k += 2)
+            for (int d = -1; d <= 1; d++) chain(gpu, ((uint64_t)1 << k) - 3 + (uint64_t)(d + 1) - 1, 2, 5);
+        chain(gpu, 1000, 0, 10);
+        chain(gpu, 3000, 1000, 10);
+        chain(gpu, 200000, 5, 150000);
+        overlapping(gpu);
+    }
+    backend_cuda_evict();
+    uint64_t live, peak;
+    backend_cuda_memory(0, &live, &peak);
+    check(live == 0, "device memory given back; live bytes", live);
+    case_folder_remove(folder);
+    pool_destroy(threads);
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed != 0;
+}
