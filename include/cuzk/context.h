@@ -19,13 +19,14 @@ typedef struct cuzk_settings {
     unsigned threads;      /* 0: as many as the process may use (affinity and cgroup quota); at most CUZK_MAX_THREADS */
     uint64_t memory_bytes; /* most host memory for tracked buffers; 0: what the machine (or its cgroup) has. Not 0: it
                               also becomes the process-wide limit of tracked buffers */
-    const char *device;    /* NULL, "auto" or "cpu". Others are refused with DEVICE: this build has no other backend */
+    const char *device;    /* NULL or "auto": a CUDA device when there is one with room, else the CPU; "cpu"; "cuda" or
+                              "cuda:N": that device, DEVICE when it cannot be had. Copied */
 } cuzk_settings;
 
 #define CUZK_MAX_THREADS 1024u
 
 /* settings NULL: all defaults. Returned; free with cuzk_context_destroy. USAGE for too many threads, DEVICE for a
- * device that this build cannot drive, MEMORY or INTERNAL when threads cannot be started. */
+ * device that is not there, MEMORY or INTERNAL when threads cannot be started. */
 cuzk_status cuzk_context_create(cuzk_context **out, const cuzk_settings *settings, cuzk_error *err);
 void cuzk_context_destroy(cuzk_context *context);
 

@@ -29,6 +29,7 @@ typedef struct cuzk_plan {
     cuzk_plan_seconds seconds;
     cuzk_memory_class classes[CUZK_MAX_MEMORY_CLASSES]; /* peak_bytes of each class; live_bytes 0 */
     unsigned n_classes;
+    char device[32]; /* "cpu", "cuda:0" */
 } cuzk_plan;
 
 /* Loads or records the shape; no key is needed. */

@@ -33,6 +33,7 @@ typedef struct cuzk_prove_report {
     cuzk_prove_seconds seconds;
     uint64_t plan_host_bytes; /* what the plan said just before the first partition, job input included */
     cuzk_memory memory;       /* afterwards; peaks are the process's since its start or cuzk_memory_reset_peaks */
+    char device[32];          /* where it was made: "cpu", "cuda:0" */
 } cuzk_prove_report;
 
 /* Proves partitions one after the other on the context's threads. Each proof is verified, and all of them again in one

@@ -6,23 +6,10 @@
 #include "base/cpu.h"
 #include "math/kernels.h"
 
-static cuzk_status device_check(const char *device, cuzk_error *err) {
-    if (!device || !strcmp(device, "auto") || !strcmp(device, "cpu")) return CUZK_OK;
-    if (!strcmp(device, "cuda") || !strncmp(device, "cuda:", 5)) {
-        cuzk_fail(err, CUZK_DEVICE, "this build has no CUDA backend");
-    } else {
-        cuzk_fail(err, CUZK_USAGE, "there is no such device");
-    }
-    cuzk_fail_expected(err, "auto or cpu");
-    cuzk_fail_found(err, "%s", device);
-    return cuzk_fail_hint(err, "leave --device out, or give cpu");
-}
-
 cuzk_status cuzk_context_create(cuzk_context **out, const cuzk_settings *settings, cuzk_error *err) {
     static const cuzk_settings defaults;
     if (!settings) settings = &defaults;
     *out = NULL;
-    if (device_check(settings->device, err)) return err->status;
     if (settings->threads > CUZK_MAX_THREADS) {
         cuzk_fail(err, CUZK_USAGE, "too many threads");
         cuzk_fail_expected(err, "1 to %u", CUZK_MAX_THREADS);
@@ -30,6 +17,10 @@ cuzk_status cuzk_context_create(cuzk_context **out, const cuzk_settings *setting
     }
     cuzk_context *context = calloc(1, sizeof *context);
     if (!context) return cuzk_fail(err, CUZK_MEMORY, "no memory for a context");
+    if (api_device_set(context, settings->device, err)) {
+        free(context);
+        return err->status;
+    }
     context->pool = pool_create(settings->threads, err);
     if (!context->pool) {
         free(context);

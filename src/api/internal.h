@@ -9,9 +9,13 @@
 #include "groth16/prove.h"
 #include "r1cs/shape.h"
 
+typedef enum { DEVICE_AUTO, DEVICE_CPU, DEVICE_CUDA } device_choice;
+
 struct cuzk_context {
     pool *pool;
     uint64_t memory_bytes;
+    device_choice device;
+    unsigned cuda_device; /* of DEVICE_CUDA */
 };
 
 struct cuzk_circuit {
@@ -51,8 +55,19 @@ api_key_counts api_key_counts_of(const shape *s);
 
 /* MEMORY unless need more bytes than live now fit the context's limit. what: "the witness". */
 cuzk_status api_admit(const cuzk_context *context, uint64_t need, const char *what, cuzk_error *err);
-/* The backend's plan on the CPU within the context's limit. */
-cuzk_status api_backend_plan(const cuzk_context *context, const shape *s, prove_plan *out, cuzk_error *err);
+/* Where a proof of this shape is made, and its plan there. */
+typedef struct api_target {
+    const backend *backend;
+    unsigned device;
+    char name[32]; /* "cpu", "cuda:0" */
+    prove_plan plan;
+} api_target;
+/* "auto", "cpu", "cuda", "cuda:N" into the context; NULL is auto. USAGE when it is none of these, DEVICE when it is not
+ * there. */
+cuzk_status api_device_set(cuzk_context *context, const char *device, cuzk_error *err);
+/* limited: MEMORY when the plan does not fit what is left of the context's memory. Automatic choice takes a CUDA device
+ * only when the plan fits its free memory, and says so in the log when it does not. */
+cuzk_status api_target_of(const cuzk_context *context, const shape *s, bool limited, api_target *out, cuzk_error *err);
 
 /* INTERNAL unless the witness's public inputs are those that a verifier derives for the partition. */
 cuzk_status api_inputs_agree(const job *j, unsigned partition, const witness *w, cuzk_error *err);

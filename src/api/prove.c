@@ -3,6 +3,7 @@
 #include "api/internal.h"
 
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include "base/cpu.h"
 #include "base/file.h"
@@ -22,6 +23,7 @@ typedef struct run {
     fr **inputs;
     prove_times times;
     double synthesis, verify;
+    const api_target *target;
 } run;
 
 static unsigned partition_at(const run *r, size_t i) {
@@ -98,7 +100,8 @@ static cuzk_status prove_partition(run *r, size_t i, cuzk_error *err) {
     r->synthesis += cpu_monotonic_seconds() - start;
     if (!s) {
         prove_request request = {.key = &r->key->key, .shape = r->sh, .witness = &w, .r = blind_r, .s = blind_s};
-        s = groth16_prove(backend_cpu(), 0, &r->proofs[i], &times, &request, r->context->pool, r->control, err);
+        s = groth16_prove(r->target->backend, r->target->device, &r->proofs[i], &times, &request, r->context->pool,
+                          r->control, err);
         secure_wipe(&request, sizeof request);
     }
     witness_free(&w);
@@ -149,6 +152,7 @@ static cuzk_status run_alloc(run *r, cuzk_error *err) {
 static void report_fill(cuzk_prove_report *report, const run *r, uint64_t plan_bytes) {
     report->partitions = (unsigned)r->n;
     report->plan_host_bytes = plan_bytes;
+    snprintf(report->device, sizeof report->device, "%s", r->target->name);
     report->seconds.synthesis = r->synthesis;
     report->seconds.eval = r->times.eval;
     report->seconds.ntt = r->times.ntt;
@@ -178,7 +182,7 @@ cuzk_status cuzk_prove(cuzk_context *context, cuzk_job *h, const cuzk_key *key, 
              .partitions = options->partitions,
              .n = options->partitions ? options->n_partitions : h->j.partitions,
              .n_inputs = cuzk_job_public_count(h)};
-    prove_plan plan;
+    api_target target;
     uint64_t plan_bytes = 0;
     if (proofs_bytes != r.n * CUZK_PROOF_BYTES || !r.n) {
         cuzk_fail(err, CUZK_USAGE, "the room for proofs has the wrong length");
@@ -194,10 +198,11 @@ cuzk_status cuzk_prove(cuzk_context *context, cuzk_job *h, const cuzk_key *key, 
     if (!s) s = proving_key_fits(&key->key, r.sh, err);
     if (!s) s = run_alloc(&r, err);
     if (!s && options->insecure_rs) s = fixed_load(&r, options->insecure_rs, err);
-    if (!s) s = api_backend_plan(context, r.sh, &plan, err);
-    if (!s) s = api_admit(context, plan.host_bytes, "the proof", err);
+    if (!s) s = api_target_of(context, r.sh, true, &target, err);
+    if (!s) s = api_admit(context, target.plan.host_bytes, "the proof", err);
+    r.target = &target;
     /* What lives now stays until the end: the job's input, and key or shape where they could not be mapped. */
-    if (!s) plan_bytes = plan.host_bytes + buffer_total_stats().live_bytes;
+    if (!s) plan_bytes = target.plan.host_bytes + buffer_total_stats().live_bytes;
     for (size_t i = 0; i < r.n && !s; i++) s = prove_partition(&r, i, err);
     if (!s) s = verify_all(&r, err);
     for (size_t i = 0; i < r.n && !s; i++) proof_write(&r.proofs[i], proofs + i * CUZK_PROOF_BYTES);

@@ -199,12 +199,18 @@ static const char *tiny_prove(tiny *t, const selftest_env *env) {
         witness_free(&w);
         return "a good witness does not satisfy its circuit";
     }
+    api_target target;
+    if (api_target_of(env->context, t->shape, false, &target, &err)) {
+        witness_free(&w);
+        return "the device cannot make a proof";
+    }
     prove_request request = {.key = &t->key, .shape = t->shape, .witness = &w};
     if (groth16_blinding(&request.r, &request.s, &err)) {
         witness_free(&w);
         return "no random numbers";
     }
-    if (groth16_prove(backend_cpu(), 0, &proof, &times, &request, p, NULL, &err)) return "a proof cannot be made";
+    if (groth16_prove(target.backend, target.device, &proof, &times, &request, p, NULL, &err))
+        return "a proof cannot be made";
     if (groth16_verify(&t->key.vk, &proof, &out, 1, &err)) return "a good proof is refused";
     fr_from_u64(&out, 36);
     if (groth16_verify(&t->key.vk, &proof, &out, 1, &err) != CUZK_FALSE)

@@ -26,7 +26,7 @@ cuzk_status cmd_plan(const args *a, json_out *o, cuzk_error *err) {
     cuzk_status s = cuzk_plan_make(a->context, c, &p, a->control, err);
     if (!s) {
         put_text(o, "circuit", cuzk_circuit_name(c));
-        put_text(o, "device", "cpu");
+        put_text(o, "device", p.device);
         put_number(o, "threads", cuzk_context_threads(a->context));
         put_number(o, "partitions", cuzk_circuit_partitions(c));
         put_number(o, "host_bytes", p.host_bytes);
@@ -149,7 +149,7 @@ static void put_report(const proving *p, json_out *o) {
     put_text(o, "key", cuzk_key_origin_name(cuzk_key_get_origin(p->key)));
     put_text(o, "params", p->key_path);
     put_text(o, "key_check", p->a->given[OPT_KEY_CHECK] ? p->a->value[OPT_KEY_CHECK] : "trusted");
-    put_text(o, "device", "cpu");
+    put_text(o, "device", r->device);
     put_number(o, "threads", cuzk_context_threads(p->a->context));
     json_put_key(o, "seconds");
     json_begin_object(o);
