@@ -44,7 +44,7 @@ static void put_golden(const char *name) {
 
 /* Path of the only converted copy. */
 static void copy_path(char out[700]) {
-    char keys[500];
+    char keys[400];
     unsigned found = 0;
     snprintf(keys, sizeof keys, "%s/cache/keys", folder);
     DIR *d = opendir(keys);
