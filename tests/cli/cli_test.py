@@ -15,6 +15,7 @@ POREP = DATA / "porep-2kib-a"
 if "CUZK" not in os.environ:
     sys.exit("CUZK names no program")
 CUZK = os.environ["CUZK"]
+SHARED_CACHE = tempfile.TemporaryDirectory(prefix="cuzk-cache-")  # of this run: shapes are recorded once
 
 
 class Answer:
@@ -41,7 +42,7 @@ class CliTest(unittest.TestCase):
         self.addCleanup(self._folder.cleanup)
         self.tmp = pathlib.Path(self._folder.name)
         self.env = dict(os.environ)
-        self.env.setdefault("CUZK_CACHE", str(self.tmp / "cache"))
+        self.env["CUZK_CACHE"] = SHARED_CACHE.name
         self.env["FIL_PROOFS_PARAMETER_CACHE"] = str(self.tmp / "no-keys")
 
     def cuzk(self, *args, timeout=120, **more):
