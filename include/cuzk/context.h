@@ -19,8 +19,9 @@ typedef struct cuzk_settings {
     unsigned threads;      /* 0: as many as the process may use (affinity and cgroup quota); at most CUZK_MAX_THREADS */
     uint64_t memory_bytes; /* most host memory for tracked buffers; 0: what the machine (or its cgroup) has. Not 0: it
                               also becomes the process-wide limit of tracked buffers */
-    const char *device;    /* NULL or "auto": a CUDA device when there is one with room, else the CPU; "cpu"; "cuda" or
-                              "cuda:N": that device, DEVICE when it cannot be had. Copied */
+    uint64_t device_memory_bytes; /* most memory of a device; 0: what is free there. Of no effect on the CPU */
+    const char *device; /* NULL or "auto": a CUDA device when there is one with room, else the CPU; "cpu"; "cuda" or
+                           "cuda:N": that device, DEVICE when it cannot be had. Copied */
 } cuzk_settings;
 
 #define CUZK_MAX_THREADS 1024u

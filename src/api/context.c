@@ -27,6 +27,7 @@ cuzk_status cuzk_context_create(cuzk_context **out, const cuzk_settings *setting
         return err->status;
     }
     context->memory_bytes = settings->memory_bytes;
+    context->device_memory_bytes = settings->device_memory_bytes;
     if (settings->memory_bytes) {
         buffer_set_limit(settings->memory_bytes);
     } else {

@@ -30,6 +30,7 @@ cuzk_status api_device_set(cuzk_context *context, const char *device, cuzk_error
     const backend *b = backend_cuda(&why);
     if (!b) {
         cuzk_fail(err, CUZK_DEVICE, "no CUDA device can be used: %s", why);
+        cuzk_fail_found(err, "%s", device);
         return cuzk_fail_hint(err,
                               "see that the driver is installed and libcuzk-cuda.so is beside the program, or give "
                               "--device cpu");
@@ -53,7 +54,8 @@ static cuzk_status plan_on(const cuzk_context *context, const shape *s, bool lim
         snprintf(out->name, sizeof out->name, "cpu");
     else
         snprintf(out->name, sizeof out->name, "%s:%u", b->name, device);
-    return b->plan(device, s, pool_threads(context->pool), left, 0, &out->plan, err);
+    return b->plan(device, s, pool_threads(context->pool), left, limited ? context->device_memory_bytes : 0, &out->plan,
+                   err);
 }
 
 cuzk_status api_target_of(const cuzk_context *context, const shape *s, bool limited, api_target *out, cuzk_error *err) {

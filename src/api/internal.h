@@ -13,7 +13,7 @@ typedef enum { DEVICE_AUTO, DEVICE_CPU, DEVICE_CUDA } device_choice;
 
 struct cuzk_context {
     pool *pool;
-    uint64_t memory_bytes;
+    uint64_t memory_bytes, device_memory_bytes /* 0: no limit */;
     device_choice device;
     unsigned cuda_device; /* of DEVICE_CUDA */
 };

@@ -75,8 +75,8 @@ const command commands[] = {
                                "verified; it is not made when\n"
                                "one fails. The memory needed is told and compared with --memory before any work.\n",
      .example = "cuzk prove porep --c1 c1.json --out proof.bin --dev-key",
-     .options = WORKING | JOB_INPUT | BIT(DEVICE) | BIT(PARAMS) | BIT(DEV_KEY) | BIT(KEY_CHECK) | BIT(PARTITION) |
-                BIT(OUT) | BIT(INSECURE_RS),
+     .options = WORKING | JOB_INPUT | BIT(DEVICE) | BIT(DEVICE_MEMORY) | BIT(PARAMS) | BIT(DEV_KEY) | BIT(KEY_CHECK) |
+                BIT(PARTITION) | BIT(OUT) | BIT(INSECURE_RS),
      .required = BIT(OUT),
      .min_operands = 1,
      .max_operands = 1,

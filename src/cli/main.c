@@ -84,12 +84,15 @@ static int leading_options(int argc, char **argv) {
 /* ---- running ---- */
 
 static cuzk_status make_context(args *a, cuzk_error *err) {
-    uint64_t threads, memory, unused;
+    uint64_t threads, memory, device_memory;
     if (!(a->command->options & BIT(THREADS))) return CUZK_OK;
     if (args_number(a, OPT_THREADS, 1, CUZK_MAX_THREADS, &threads, err)) return err->status;
     if (args_bytes(a, OPT_MEMORY, &memory, err)) return err->status;
-    if (args_bytes(a, OPT_DEVICE_MEMORY, &unused, err)) return err->status;
-    cuzk_settings settings = {.threads = (unsigned)threads, .memory_bytes = memory, .device = a->value[OPT_DEVICE]};
+    if (args_bytes(a, OPT_DEVICE_MEMORY, &device_memory, err)) return err->status;
+    cuzk_settings settings = {.threads = (unsigned)threads,
+                              .memory_bytes = memory,
+                              .device_memory_bytes = device_memory,
+                              .device = a->value[OPT_DEVICE]};
     return cuzk_context_create(&a->context, &settings, err);
 }
 

