@@ -16,6 +16,7 @@
 #include "circuit/porep/graph.h"
 #include "circuit/porep/synth.h"
 #include "circuit/porep/vanilla.h"
+#include "circuit/request.h"
 
 #define KIB ((uint64_t)1 << 10)
 #define MIB ((uint64_t)1 << 20)
@@ -79,9 +80,7 @@ static cuzk_status facts_from_request(porep_job *f, const porep_request *q, cons
                   {q->has_comm_d, "comm_d"},
                   {q->has_comm_r, "comm_r"}};
     for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
-        if (needed[i].has) continue;
-        cuzk_fail(err, CUZK_MALFORMED, "the request lacks a member: %s", needed[i].key);
-        return cuzk_fail_where(err, "%s: $", name);
+        if (!needed[i].has) return request_lacks(name, "$", needed[i].key, err);
     }
     memcpy(f->comm_d, q->comm_d, 32);
     memcpy(f->comm_r, q->comm_r, 32);
