@@ -1,6 +1,8 @@
-/* Circuits by name, and jobs: one prover input read, checked, and cut into partitions. Every proof kind joins through one table entry.
+/* Circuits by name, and jobs: one prover input read, checked, and cut into partitions. Every proof kind joins through
+ * one table entry.
  *
- * A circuit is KIND, sector size and variant. A job belongs to a circuit; it owns its arena. Read-only after opening, shared by threads.
+ * A circuit is KIND, sector size and variant. A job belongs to a circuit; it owns its arena. Read-only after opening,
+ * shared by threads.
  */
 #ifndef CUZK_CIRCUIT_JOB_H
 #define CUZK_CIRCUIT_JOB_H
@@ -13,14 +15,14 @@ typedef struct circuit_kind circuit_kind;
 
 typedef struct circuit {
     const circuit_kind *kind;
-    char name[64];            /* "porep-2kib", "porep-ni-32gib" */
-    char variant[32];         /* "" when none */
+    char name[64];    /* "porep-2kib", "porep-ni-32gib" */
+    char variant[32]; /* "" when none */
     uint64_t sector_bytes;
-    unsigned partitions;      /* of a whole job */
-    uint32_t version;         /* of the circuit code, for the shape cache */
-    char shape_name[64];      /* circuits of equal structure share one cached shape ("porep-2kib" for ni too) */
+    unsigned partitions;        /* of a whole job */
+    uint32_t version;           /* of the circuit code, for the shape cache */
+    char shape_name[64];        /* circuits of equal structure share one cached shape ("porep-2kib" for ni too) */
     char cache_identifier[256]; /* official name without "v28-" and extension */
-    const void *params;       /* the kind's static description; owned by the circuit */
+    const void *params;         /* the kind's static description; owned by the circuit */
     void *params_memory;
 } circuit;
 
@@ -35,15 +37,15 @@ typedef struct job_files {
 typedef struct job {
     circuit circuit;
     arena *memory;
-    unsigned partitions;  /* in this job */
-    bool facts_only;      /* opened for verification: public inputs only, no instances */
-    void *data;           /* the kind's, in memory */
+    unsigned partitions; /* in this job */
+    bool facts_only;     /* opened for verification: public inputs only, no instances */
+    void *data;          /* the kind's, in memory */
 } job;
 
 struct circuit_kind {
-    const char *name;               /* "porep" */
-    const char *const *variants;    /* NULL-terminated, "" first */
-    const uint64_t *sizes;          /* 0-terminated */
+    const char *name;            /* "porep" */
+    const char *const *variants; /* NULL-terminated, "" first */
+    const uint64_t *sizes;       /* 0-terminated */
     cs_circuit synthesize;
     /* Fills params, partitions, names. */
     cuzk_status (*open)(circuit *c, uint64_t sector_bytes, const char *variant, cuzk_error *err);
@@ -58,7 +60,8 @@ struct circuit_kind {
     const void *(*instance)(const job *j, unsigned partition);
     /* Members for `vanilla inspect` into an open JSON object. */
     void (*inspect)(const job *j, json_out *o);
-    /* Writes the input files of a made-up job into folder (made when absent) and names each; NULL: the kind has none. */
+    /* Writes the input files of a made-up job into folder (made when absent) and names each; NULL: the kind has none.
+     */
     cuzk_status (*synth)(const circuit *c, uint64_t seed, const char *folder, pool *p, const cuzk_control *control,
                          void (*wrote)(void *user, const char *what, const char *path), void *user, cuzk_error *err);
     void (*close)(job *j); /* may be NULL; frees what is not in the arena */

@@ -19,8 +19,8 @@ typedef struct porep_sector {
     fr comm_d, comm_c, comm_r_last, comm_r;
 } porep_sector;
 
-/* facts: registered proof, prover, sector number, ticket, seed; comm_d and comm_r are filled in. Data node i is SHA-256("data" || i as u64 LE), two bits cleared.
- * All memory is from a; aborts when there is none. */
+/* facts: registered proof, prover, sector number, ticket, seed; comm_d and comm_r are filled in. Data node i is
+ * SHA-256("data" || i as u64 LE), two bits cleared. All memory is from a; aborts when there is none. */
 void porep_sector_seal(porep_sector *s, arena *a, const porep_params *p, const porep_request *facts);
 /* Commit phase 1 for all partitions of params' kind. */
 void porep_sector_prove(porep_c1 *out, arena *a, const porep_sector *s);

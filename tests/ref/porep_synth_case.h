@@ -1,4 +1,5 @@
-/* One synthetic sector through its whole life: made, written, read as a job, checked, public inputs from proof and from request. */
+/* One synthetic sector through its whole life: made, written, read as a job, checked, public inputs from proof and from
+ * request. */
 #ifndef CUZK_TESTS_REF_POREP_SYNTH_CASE_H
 #define CUZK_TESTS_REF_POREP_SYNTH_CASE_H
 

@@ -1,5 +1,5 @@
-/* The stacked graph and what depends on it: parents, challenges, labels, replica id. All values as the reference makes them.
- * Source: reference/filecoin-porep-circuit.md §4. Pure functions; thread-safe. */
+/* The stacked graph and what depends on it: parents, challenges, labels, replica id. All values as the reference makes
+ * them. Source: reference/filecoin-porep-circuit.md §4. Pure functions; thread-safe. */
 #ifndef CUZK_CIRCUIT_POREP_GRAPH_H
 #define CUZK_CIRCUIT_POREP_GRAPH_H
 
@@ -22,14 +22,17 @@ void porep_graph_init(porep_graph *g, uint64_t nodes, unsigned api_version, cons
 /* Six DRG parents then eight expander parents. */
 void porep_graph_parents(const porep_graph *g, uint64_t node, uint64_t out[POREP_DRG_PARENTS + POREP_EXP_PARENTS]);
 
-/* Challenges of one partition (params->challenges of them). comm_r is used by the synthetic and non-interactive kinds, seed by the interactive and synthetic ones. */
-void porep_challenges(const porep_params *p, const uint8_t replica_id[32], const uint8_t comm_r[32], const uint8_t seed[32],
-                      unsigned partition, uint64_t *out);
+/* Challenges of one partition (params->challenges of them). comm_r is used by the synthetic and non-interactive kinds,
+ * seed by the interactive and synthetic ones. */
+void porep_challenges(const porep_params *p, const uint8_t replica_id[32], const uint8_t comm_r[32],
+                      const uint8_t seed[32], unsigned partition, uint64_t *out);
 /* The synthetic kind with a set of any size (sectors: min(nodes, 2^18)). */
 void porep_synthetic_challenges(const porep_params *p, uint64_t set, const uint8_t replica_id[32],
                                 const uint8_t comm_r[32], const uint8_t seed[32], unsigned partition, uint64_t *out);
 
-/* Label of a node (32 bytes LE, canonical): parents are 6 labels (layer 1) or 14 (6 of this layer, 8 of the one below); node 0 hashes the prefix only. */
-void porep_label(uint8_t out[32], const uint8_t replica_id[32], uint32_t layer, uint64_t node, const uint8_t (*parents)[32], unsigned n_parents);
+/* Label of a node (32 bytes LE, canonical): parents are 6 labels (layer 1) or 14 (6 of this layer, 8 of the one below);
+ * node 0 hashes the prefix only. */
+void porep_label(uint8_t out[32], const uint8_t replica_id[32], uint32_t layer, uint64_t node,
+                 const uint8_t (*parents)[32], unsigned n_parents);
 
 #endif

@@ -16,23 +16,25 @@
 typedef struct porep_params {
     uint64_t sector_bytes, nodes;
     unsigned layers;
-    unsigned u, v, w;               /* tree shape U-V-W of trees C and R */
-    unsigned challenges;            /* per partition */
+    unsigned u, v, w;    /* tree shape U-V-W of trees C and R */
+    unsigned challenges; /* per partition */
     unsigned partitions, min_challenges;
     bool non_interactive, synthetic; /* do not change the circuit */
-    merkle_form tree_d, tree_r;     /* tree C has tree_r's form */
+    merkle_form tree_d, tree_r;      /* tree C has tree_r's form */
 } porep_params;
 
 /* The ten sector sizes. variant: NULL or "" (interactive), "ni", "synthetic". False when there is no such circuit. */
 bool porep_params_for(porep_params *out, uint64_t sector_bytes, const char *variant);
 /* A free description for tests (stacked test circuits of the guide §7.1): nodes leaves, shape, layers, challenges. */
-bool porep_params_custom(porep_params *out, uint64_t nodes, unsigned u, unsigned v, unsigned w, unsigned layers, unsigned challenges);
+bool porep_params_custom(porep_params *out, uint64_t nodes, unsigned u, unsigned v, unsigned w, unsigned layers,
+                         unsigned challenges);
 
-/* Registered proof: what the name implies (§4.3). Rust names ("StackedDrg2KiBV1_1"), Go names and numbers of Lotus/Curio ("StackedDrg2KiBV1_1" with or without "RegisteredSealProof_" …). */
+/* Registered proof: what the name implies (§4.3). Rust names ("StackedDrg2KiBV1_1"), Go names and numbers of
+ * Lotus/Curio ("StackedDrg2KiBV1_1" with or without "RegisteredSealProof_" …). */
 typedef struct porep_registered {
-    unsigned number;         /* 0..19, rust-filecoin-proofs-api numbering */
+    unsigned number; /* 0..19, rust-filecoin-proofs-api numbering */
     uint64_t sector_bytes;
-    unsigned api_version;    /* 100, 110, 120 */
+    unsigned api_version; /* 100, 110, 120 */
     bool synthetic, non_interactive;
     uint8_t porep_id[32];
 } porep_registered;
@@ -41,8 +43,8 @@ const char *porep_registered_name(unsigned number); /* Rust spelling; NULL when 
 
 /* ---- the vanilla proof of one challenge, as values (borrowed from the job's arena) ---- */
 typedef struct porep_column {
-    uint64_t index;  /* node */
-    const fr *rows;  /* layers */
+    uint64_t index; /* node */
+    const fr *rows; /* layers */
     merkle_path path;
 } porep_column;
 typedef struct porep_labeling {
@@ -69,6 +71,7 @@ void porep_synthesize(cs *c, const void *params, const void *instance);
 
 /* The identifier text, its SHA-256, and the official file name without extension (§6.1). */
 void porep_identifier(const porep_params *p, char *out, size_t n);
-void porep_cache_identifier(const porep_params *p, char *out, size_t n); /* "stacked-proof-of-replication-merkletree-…-<sha256>" */
+void porep_cache_identifier(const porep_params *p, char *out,
+                            size_t n); /* "stacked-proof-of-replication-merkletree-…-<sha256>" */
 
 #endif
