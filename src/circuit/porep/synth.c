@@ -439,6 +439,7 @@ static cuzk_status write_request(const porep_request *q, const char *path, cuzk_
                {"comm_d", q->comm_d},
                {"comm_r", q->comm_r}};
     json_out *o = json_out_create();
+    if (!o) return cuzk_fail(err, CUZK_MEMORY, "no memory for a request");
     json_begin_object(o);
     json_put_key(o, "registered_proof");
     json_put_string(o, porep_registered_name(q->registered.number));
