@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/serial.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/serial.h"
@@ -279,7 +278,6 @@ cuzk_status proving_key_open(proving_key *out, const char *path, key_check check
     if (st != CUZK_OK) goto done;
     memcpy(out->count, o->view.count, sizeof out->count);
     out->file_bytes = o->source.bytes;
-    out->id = serial_next();
     out->root = ntt_root_bellman();
     out->origin = key_origin_of(path, o->source.data, o->view.vk_bytes);
     char *real = realpath(path, NULL);

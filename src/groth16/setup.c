@@ -238,7 +238,8 @@ static cuzk_status refuse_existing(const char *path, cuzk_error *err) {
     return cuzk_fail_hint(err, "remove it or choose another folder");
 }
 
-/* Marker, verifying key, proving key; what was put down is taken away when a later step fails. */
+/* Marker, verifying key, proving key; what was put down is taken away when a later step fails. The marker stays when
+ * there is a verifying key: then somebody else made a key here meanwhile, and it is the marker of that one. */
 static cuzk_status publish(file_writer **params, file_writer **vk, const char *marker, const char *vk_path,
                            cuzk_error *err) {
     static const char text[] = "made by cuzk setup: for development and tests only\n";
@@ -252,7 +253,7 @@ static cuzk_status publish(file_writer **params, file_writer **vk, const char *m
     if (st == CUZK_OK) return CUZK_OK;
     unlink(vk_path);
 undo_marker:
-    unlink(marker);
+    if (!file_exists(vk_path)) unlink(marker);
     return st;
 }
 
