@@ -1,9 +1,9 @@
 /* The command line program: what its files share.
  *
- * A command is a row of the table in main.c: its words, the options it takes, and a function. The function gets parsed
- * arguments and a json_out with an object begun; what it puts there is printed as JSON (--json) or, by output.c, as
- * lines for people. So every command has one result and two forms of it. Errors go up as a cuzk_error and are printed
- * in one place.
+ * A command is a row of the table in commands.c: its words, the options it takes, and a function. The function gets
+ * parsed arguments and a json_out with an object begun; what it puts there is printed as JSON (--json) or, by output.c,
+ * as lines for people. So every command has one result and two forms of it. Errors go up as a cuzk_error and are
+ * printed in one place.
  */
 #ifndef CUZK_CLI_H
 #define CUZK_CLI_H
@@ -47,6 +47,7 @@ typedef enum option {
 #undef X
         OPTIONS
 } option;
+_Static_assert(OPTIONS <= 32, "a command's options are bits of a uint32_t");
 #define BIT(id) (1u << OPT_##id)
 #define COMMON (BIT(HELP) | BIT(JSON) | BIT(QUIET))
 #define WORKING (COMMON | BIT(THREADS) | BIT(MEMORY))

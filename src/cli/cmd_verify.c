@@ -50,19 +50,13 @@ static cuzk_status verify_job(const args *a, json_out *o, cuzk_job *job, const c
     return s;
 }
 
-/* buffer.bytes of a file is its length. */
-static cuzk_status read_proof(const args *a, const char *path, buffer *out, cuzk_error *err) {
-    (void)a;
-    return file_read(out, path, PROOF_FILE_LIMIT, err);
-}
-
 cuzk_status cmd_verify(const args *a, json_out *o, cuzk_error *err) {
     cuzk_job *job = NULL;
     cuzk_vk *vk = NULL;
     buffer proof = {0};
     cuzk_status s = open_job(a, true, &job, err);
     if (!s) s = cuzk_vk_open(&vk, a->value[OPT_VK], err);
-    if (!s) s = read_proof(a, a->operand[1], &proof, err);
+    if (!s) s = file_read(&proof, a->operand[1], PROOF_FILE_LIMIT, err);
     if (!s) s = verify_job(a, o, job, vk, &proof, err);
     buffer_free(&proof);
     cuzk_vk_close(vk);
@@ -84,7 +78,7 @@ static cuzk_status bad_line(const char *path, size_t line, const char *found, si
     return cuzk_fail_found(err, "%.*s", (int)(len < 80 ? len : 80), found);
 }
 
-/* One element a line; empty lines at the end only. */
+/* One element a line; the last line may be empty. */
 static cuzk_status read_inputs(inputs *out, const char *path, cuzk_error *err) {
     buffer text = {0};
     if (file_read(&text, path, INPUTS_FILE_LIMIT, err)) return err->status;
@@ -125,7 +119,7 @@ cuzk_status cmd_verify_groth16(const args *a, json_out *o, cuzk_error *err) {
         elements[i] = (const uint8_t(*)[32])in[i].element;
         counts[i] = in[i].n;
     }
-    if (!s) s = read_proof(a, a->operand[0], &proof, err);
+    if (!s) s = file_read(&proof, a->operand[0], PROOF_FILE_LIMIT, err);
     if (!s) {
         s = cuzk_verify_groth16(a->context, vk, (const uint8_t(*const *)[32])elements, counts, n, proof.data,
                                 proof.bytes, valid, err);

@@ -29,8 +29,9 @@ static cuzk_status witness_partition(const args *a, json_out *o, cuzk_job *job, 
     if (!inputs) return cuzk_fail(err, CUZK_MEMORY, "no memory for public inputs");
     cuzk_status s = cuzk_job_public_inputs(job, k, inputs, err);
     if (!s && prefix) {
-        snprintf(path, sizeof path, "%s-%u.tsv", prefix, k);
-        s = check_output(a, path, err);
+        int len = snprintf(path, sizeof path, "%s-%u.tsv", prefix, k);
+        bool fits = len > 0 && (size_t)len < sizeof path;
+        s = fits ? check_output(a, path, err) : cuzk_fail(err, CUZK_USAGE, "--checkpoints is too long for a path");
         if (!s) s = checkpoint_open(&file, path, "aux_sha256", err);
     }
     if (!s) {

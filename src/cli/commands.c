@@ -153,10 +153,12 @@ const command commands[] = {
     {.words = "synth-sector",
      .operands = "KIND --size SIZE [--variant V] --seed N --out DIR",
      .summary = "make a prover input without a sealed sector",
-     .more = "DIR (new or empty) gets c1.json and request.json. The input is consistent, so that it can be proved at "
-             "any size; the\n"
-             "same seed gives the same bytes. A size without a registered proof names another: then give --size when "
-             "reading.\n",
+     .more =
+         "DIR (new or empty) gets request.json, and c1.json (porep) or vanilla-K.bin files. The input is consistent, "
+         "so that it\n"
+         "can be proved at any size; the same seed gives the same bytes. A size without a registered proof names "
+         "another: then\n"
+         "give --size when reading.\n",
      .example = "cuzk synth-sector porep --size 8MiB --seed 1 --out made-up",
      .options = WORKING | BIT(SIZE) | BIT(VARIANT) | BIT(SEED) | BIT(OUT),
      .required = BIT(SIZE) | BIT(SEED) | BIT(OUT),

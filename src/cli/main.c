@@ -75,7 +75,8 @@ static cuzk_status no_command(int argc, char **argv, cuzk_error *err) {
 static int leading_options(int argc, char **argv) {
     int i = 0;
     while (i < argc && argv[i][0] == '-' && argv[i][1]) {
-        bool valued = !strcmp(argv[i], "--threads") || !strcmp(argv[i], "--memory") || !strcmp(argv[i], "--device");
+        bool valued = !strcmp(argv[i], "--threads") || !strcmp(argv[i], "--memory") || !strcmp(argv[i], "--device") ||
+                      !strcmp(argv[i], "--device-memory");
         i += valued && i + 1 < argc ? 2 : 1;
     }
     return i;

@@ -148,13 +148,22 @@ void output_error_members(json_out *o, const cuzk_error *err) {
     put_text(o, "hint", err->hint);
 }
 
+/* Texts quote file names and foreign bytes, which must not drive the terminal. */
+static void put_printable(const char *text) {
+    for (; *text; text++) fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, stderr);
+    fputc('\n', stderr);
+}
+
 static void failure_line(const char *name, const char *text) {
-    if (*text) fprintf(stderr, "  %-9s %s\n", name, text);
+    if (!*text) return;
+    fprintf(stderr, "  %-9s ", name);
+    put_printable(text);
 }
 
 void output_failure(const cuzk_error *err, bool json) {
     progress_clear();
-    fprintf(stderr, "cuzk: %s\n", err->what);
+    fputs("cuzk: ", stderr);
+    put_printable(err->what);
     failure_line("where", err->where);
     failure_line("expected", err->expected);
     failure_line("found", err->found);
