@@ -37,7 +37,7 @@ uint64_t cuzk_context_memory_bytes(const cuzk_context *context);
 
 /* "0.1.0". Static string. */
 const char *cuzk_version(void);
-/* The version of the arithmetic kernels that this CPU runs: "portable", "adx". Static string. */
+/* The version of the arithmetic kernels that this CPU runs: "portable", "adx", "ifma". Static string. */
 const char *cuzk_cpu_kernels(void);
 /* The processor's own name. Static string. */
 const char *cuzk_cpu_model(void);

@@ -21,7 +21,8 @@ typedef struct cuzk_control {
 #else
     const atomic_int *cancel; /* NULL: cannot be cancelled */
 #endif
-    /* NULL: silent. stage is a static string such as "h MSM"; done ≤ total, in tiles. */
+    /* NULL: silent. stage is a static string such as "h MSM"; done ≤ total, in tiles; total 0: a stage without count
+     * begins. */
     void (*progress)(void *user, const char *stage, uint64_t done, uint64_t total);
     void *user;
 } cuzk_control;

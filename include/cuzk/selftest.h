@@ -20,7 +20,8 @@ typedef struct cuzk_selftest_check {
 } cuzk_selftest_check;
 
 /* Runs all checks (seconds), calling each (may be NULL) after every one. OK: all passed. FALSE: some did not. Others:
- * it could not run. */
+ * it could not run. The kernel version is switched for the whole process meanwhile, so other work had better wait; one
+ * call at a time. */
 cuzk_status cuzk_selftest(cuzk_context *context, void (*each)(void *user, const cuzk_selftest_check *check), void *user,
                           const cuzk_control *control, cuzk_error *err);
 

@@ -18,8 +18,7 @@ typedef struct cuzk_setup_report {
 } cuzk_setup_report;
 
 /* Makes a key into folder (made when absent). trapdoor_file NULL: random, forgotten afterwards; otherwise a JSON file
- * with
- * {"trapdoor": {"alpha": hex, …}}, for reproducible test keys. USAGE for the official parameter folder and over an
+ * with {"trapdoor": {"alpha": hex, …}}, for reproducible test keys. USAGE for the official parameter folder and over an
  * existing key; MEMORY before work when it does not fit the limit. */
 cuzk_status cuzk_setup(cuzk_context *context, cuzk_circuit *circuit, const char *folder, const char *trapdoor_file,
                        cuzk_setup_report *report, const cuzk_control *control, cuzk_error *err);

@@ -1,4 +1,5 @@
-/* Files: mapped reading, atomic writing, locks. */
+/* Files: mapped reading, atomic writing, locks. Errors are IO, or DISK and MEMORY as cuzk_fail_errno says. The
+ * functions are thread-safe; a map or writer has one owner. */
 #ifndef CUZK_BASE_FILE_H
 #define CUZK_BASE_FILE_H
 
@@ -25,9 +26,10 @@ void file_map_done(const file_map *m, size_t offset, size_t bytes);
 cuzk_status file_read(buffer *out, const char *path, size_t limit, cuzk_error *err);
 
 /* Atomic writing: a temporary name in the same folder, fsync, rename. Abort removes the temporary file; a process
- * killed in between leaves only a
- * ".tmp" name, which the next writer of that path removes. */
+ * killed in between leaves only a ".tmp" name, which the next writer of that path removes. One thread at a time but for
+ * file_writer_pwrite. *out is freed by commit or abort. */
 typedef struct file_writer file_writer;
+/* IO when the path cannot be written, or (with refuse_existing) is there already, now or at the commit. */
 cuzk_status file_writer_open(file_writer **out, const char *path, bool refuse_existing, cuzk_error *err);
 /* Space for the whole file is reserved first when bytes > 0, so that a full disk is found before the work. */
 cuzk_status file_writer_reserve(file_writer *w, uint64_t bytes, cuzk_error *err);

@@ -2,7 +2,7 @@
  *
  * Reading: json_parse drives a handler (SAX) with depth limit, UTF-8 check, and refuses trailing garbage and duplicate
  * keys in one object. json_tree reads a small document into a tree in an arena. Numbers stay text. Errors name the byte
- * and the JSON path. Writing: json_out builds one document in memory.
+ * and the JSON path. Writing: json_out builds one document in memory. A parser or json_out belongs to one thread.
  */
 #ifndef CUZK_BASE_JSON_H
 #define CUZK_BASE_JSON_H
@@ -52,7 +52,7 @@ const json_node *json_member(const json_node *object, const char *key); /* NULL 
 const json_node *json_at(const json_node *array, size_t i);
 
 typedef struct json_out json_out; /* errors are sticky; json_out_text returns NULL after one */
-json_out *json_out_create(void);
+json_out *json_out_create(void);  /* NULL: no memory */
 void json_out_destroy(json_out *o);
 void json_begin_object(json_out *o);
 void json_end_object(json_out *o);

@@ -1,4 +1,5 @@
-/* getrandom(2), and a seeded generator for tests and synthetic data (ChaCha20 keystream; never for secrets). */
+/* getrandom(2), wiping, and a seeded ChaCha keystream for tests, synthetic data and challenges; never for secrets.
+ * Thread-safe; a chacha belongs to one thread. */
 #ifndef CUZK_BASE_RANDOM_H
 #define CUZK_BASE_RANDOM_H
 

@@ -1,4 +1,4 @@
-/* Small text helpers: hex, base64, sizes. All refuse what is not exactly right. */
+/* Text forms: hex, base64, sizes, UTF-8. All refuse what is not exactly right. Pure functions; thread-safe. */
 #ifndef CUZK_BASE_TEXT_H
 #define CUZK_BASE_TEXT_H
 
@@ -9,7 +9,7 @@
 void text_hex(char *out /* 2*len+1 */, const uint8_t *data, size_t len);
 /* Exactly 2*len hex digits (either case, no prefix); false otherwise. */
 bool text_unhex(uint8_t *out, size_t len, const char *hex, size_t hex_len);
-size_t text_base64_bound(size_t encoded_len);
+size_t text_base64_bound(size_t encoded_len); /* bytes that text_unbase64 may write */
 /* Standard alphabet, padding required, no white space. Returns false on any fault; *bad_at is the offset of the first.
  * out may not overlap in. */
 bool text_unbase64(uint8_t *out, size_t *out_len, const char *in, size_t in_len, size_t *bad_at);
