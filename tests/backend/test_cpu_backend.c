@@ -71,14 +71,14 @@ static void plan_is_the_measured_peak(const groth16_case *c, unsigned threads) {
 
 static void plans(void **state) {
     (void)state;
-    static const chain_circuit sizes[] = {{5, 1, 2}, {1000, 3, 900}, {20000, 10, 0}, {70000, 2, 68000}, {70000, 2, 20}};
+    static const chain_circuit sizes[] = {{5, 1, 2}, {1000, 3, 900}, {9000, 10, 0}, {18000, 2, 17900}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         groth16_case c;
         char name[32];
         fr x = start_value(11);
         snprintf(name, sizeof name, "plan-%zu", i);
         OK(case_make(&c, folder, name, chain_run, &sizes[i], &x, NULL, workers, &err));
-        for (unsigned threads = 1; threads <= 4; threads++) plan_is_the_measured_peak(&c, threads);
+        for (unsigned threads = 1; threads <= 4; threads += threads) plan_is_the_measured_peak(&c, threads);
         case_free(&c);
     }
 }
@@ -86,7 +86,7 @@ static void plans(void **state) {
 /* A limit on the process below the plan makes every allocation that passes it fail: MEMORY, nothing kept. */
 static void too_little_memory(void **state) {
     (void)state;
-    chain_circuit chain = {20000, 2, 100};
+    chain_circuit chain = {5000, 2, 100};
     groth16_case c;
     prove_plan plan;
     groth16_proof proof;
@@ -94,15 +94,15 @@ static void too_little_memory(void **state) {
     OK(case_make(&c, folder, "limit", chain_run, &chain, &x, NULL, workers, &err));
     OK(backend_cpu()->plan(0, c.shape, pool_threads(workers), 0, 0, &plan, &err));
     uint64_t live = buffer_total_stats().live_bytes, refused = 0;
-    for (uint64_t part = 1; part <= 16; part++) {
-        buffer_set_limit(live + plan.host_bytes * part / 16);
+    for (uint64_t part = 1; part <= 8; part++) {
+        buffer_set_limit(live + plan.host_bytes * part / 8);
         cuzk_status st = case_prove(&c, NULL, NULL, NULL, &proof, workers, NULL, &err);
         buffer_set_limit(0);
         if (st != CUZK_OK) assert_int_equal(st, CUZK_MEMORY);
         refused += st != CUZK_OK;
         assert_int_equal(buffer_total_stats().live_bytes, live);
     }
-    assert_int_equal(refused, 15); /* the whole plan is enough */
+    assert_int_equal(refused, 7); /* the whole plan is enough */
     case_free(&c);
 }
 
@@ -121,22 +121,30 @@ static void look(void *user, const char *stage, uint64_t done, uint64_t total) {
 static void cancelled_in_every_stage(void **state) {
     (void)state;
     static const char *const stages[] = {"evaluate", "h MSM", "l MSM", "a MSM", "b_g1 MSM", "b_g2 MSM"};
-    chain_circuit chain = {110000, 2, 100000};
+    chain_circuit chain = {20000, 2, 18000};
     groth16_case c;
     groth16_proof proof;
     fr x = start_value(11);
+    pool *single = pool_create(1, &err);
+    assert_non_null(single);
     OK(case_make(&c, folder, "cancel", chain_run, &chain, &x, NULL, workers, &err));
-    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
-        cancel_at at = {stages[i], 1};
+    for (size_t i = 0; i < 2 * (sizeof stages / sizeof *stages); i++) {
+        /* Alone, the flag is seen before the next tile; with others, the last tiles of the last stage may be running.
+         */
+        bool alone = i % 2 == 0, last = i / 2 + 1 == sizeof stages / sizeof *stages;
+        cancel_at at = {stages[i / 2], 1};
         cuzk_control control = {&cancel_flag, look, &at};
         uint64_t live = buffer_total_stats().live_bytes, count = buffer_total_stats().live_count;
         atomic_store(&cancel_flag, 0);
-        cuzk_status st = case_prove(&c, NULL, NULL, NULL, &proof, workers, &control, &err);
-        if (!atomic_load(&cancel_flag)) fail_msg("stage %s never told its progress", stages[i]);
-        if (st != CUZK_CANCELLED) fail_msg("stage %s: %s", stages[i], cuzk_status_name(st));
+        cuzk_status st = case_prove(&c, NULL, NULL, NULL, &proof, alone ? single : workers, &control, &err);
+        if (!atomic_load(&cancel_flag)) fail_msg("stage %s never told its progress", at.stage);
+        if (st != CUZK_CANCELLED && (alone || !last || st != CUZK_OK)) {
+            fail_msg("stage %s: %s", at.stage, cuzk_status_name(st));
+        }
         assert_int_equal(buffer_total_stats().live_bytes, live);
         assert_int_equal(buffer_total_stats().live_count, count);
     }
+    pool_destroy(single);
     case_free(&c);
 }
 
@@ -202,7 +210,7 @@ typedef struct prover {
 
 static void *prove_some(void *user) {
     prover *p = user;
-    for (uint64_t i = 0; i < 5; i++) {
+    for (uint64_t i = 0; i < 2; i++) {
         groth16_proof proof;
         cuzk_error e;
         fr x = start_value(p->seed * 100 + i);
@@ -214,7 +222,7 @@ static void *prove_some(void *user) {
 /* Sixteen threads share a key, a shape and a pool; each proof is verified inside. */
 static void sixteen_provers(void **state) {
     (void)state;
-    chain_circuit chain = {300, 2, 50};
+    chain_circuit chain = {60, 2, 20};
     groth16_case c;
     prover p[16];
     pthread_t threads[16];
