@@ -1,4 +1,4 @@
-/* What the handles of the public API are inside, and helpers that several of its files share. */
+/* What the handles of the public API are inside, and functions that several of its files share. */
 #ifndef CUZK_API_INTERNAL_H
 #define CUZK_API_INTERNAL_H
 

@@ -182,8 +182,8 @@ static void run_shared(pool *p, run *r) {
     r->joined = r->active = 1; /* the caller has slot 0 */
     p->callers++;
     list_locked(p, r);
-    size_t helpers = r->tiles - 1 < p->threads - 1 ? r->tiles - 1 : p->threads - 1;
-    for (size_t i = 0; i < helpers; i++) pthread_cond_signal(&p->work);
+    size_t woken = r->tiles - 1 < p->threads - 1 ? r->tiles - 1 : p->threads - 1;
+    for (size_t i = 0; i < woken; i++) pthread_cond_signal(&p->work);
     pthread_mutex_unlock(&p->lock);
     work_on(r, 0);
     pthread_mutex_lock(&p->lock);

@@ -1,6 +1,6 @@
 /* Members that requests of several proof kinds have in common. A member that is there must be right; which of them a
  * job needs is the kind's affair. Byte strings are 64 hex digits in file order, integers JSON numbers of 64 bits.
- * Source: interface.md "Job inputs". */
+ * Source: docs/cli.md ("Jobs"). */
 #ifndef CUZK_CIRCUIT_REQUEST_H
 #define CUZK_CIRCUIT_REQUEST_H
 

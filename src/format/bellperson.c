@@ -7,7 +7,7 @@
  * Stricter than the reference where it is lax: bytes after the end, points at infinity anywhere in a verifying key,
  * and a compressed point in an uncompressed slot (whose second half the reference ignores) are refused.
  *
- * Source: reference/filecoin-porep-circuit.md §5.4, §6.2 to §6.4.
+ * Source: docs/formats.md.
  */
 #include "format/bellperson.h"
 

@@ -1,7 +1,7 @@
 /* bellperson's key files: .vk and .params. Points uncompressed, big-endian, ZCash form; counts u32 big-endian.
  *
  * Reading is from a mapped file: nothing is allocated from a length that the file's own size does not bear out. Source:
- * reference/filecoin-porep-circuit.md §6.2, §6.3. Thread-safe (views are read-only).
+ * docs/formats.md. Thread-safe (views are read-only).
  */
 #ifndef CUZK_FORMAT_BELLPERSON_H
 #define CUZK_FORMAT_BELLPERSON_H

@@ -4,7 +4,7 @@
  * array its bytes. A proof's form follows from its circuit, so every length in a file must be the one that is expected:
  * nothing is ever allocated from a length that a file claims, and any other length is refused. Errors (MALFORMED) name
  * the file, the byte and the field. Not thread-safe; data is borrowed as long as the reader is used.
- * Source: reference/filecoin-post-update-circuits.md §1.9, §2.6.
+ * Source: docs/formats.md.
  */
 #ifndef CUZK_FORMAT_VANILLA_BINCODE_H
 #define CUZK_FORMAT_VANILLA_BINCODE_H

@@ -1,4 +1,4 @@
-/* Bits and their constraints. Source: reference/filecoin-porep-circuit.md §2.1. */
+/* Bits and their constraints. Source: docs/circuits/gadgets.md. */
 #include "gadget/boolean.h"
 
 void boolean_lc(short_lc *lc, boolean a, bool minus) {

@@ -1,7 +1,7 @@
 /* One bit in a circuit: a constant, a variable, or the negation of a variable.
  *
  * Which constraint an operation makes, and whether it makes one at all, depends on the kinds of its operands (never on
- * values): reference/filecoin-porep-circuit.md §2.1. gadget/word.h does the same for 32 bits at once. */
+ * values): docs/circuits/gadgets.md. gadget/word.h does the same for 32 bits at once. */
 #ifndef CUZK_GADGET_BOOLEAN_H
 #define CUZK_GADGET_BOOLEAN_H
 
@@ -43,7 +43,7 @@ static inline boolean boolean_nor(cs *c, boolean a, boolean b) {
 }
 /* a ? b : x. */
 boolean boolean_ch(cs *c, boolean a, boolean b, boolean x);
-/* Majority of three; the helper b and x comes after the result. */
+/* Majority of three; the variable b and x comes after the result. */
 boolean boolean_maj(cs *c, boolean a, boolean b, boolean x);
 
 /* lc += or -= 1 * a. */

@@ -1,4 +1,4 @@
-/* Inserting a node among its siblings at a position given in bits. Source: reference/filecoin-porep-circuit.md §2.7. */
+/* Inserting a node among its siblings at a position given in bits. Source: docs/circuits/gadgets.md. */
 #ifndef CUZK_GADGET_INSERT_H
 #define CUZK_GADGET_INSERT_H
 

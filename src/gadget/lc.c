@@ -1,4 +1,4 @@
-/* Tables and helpers for linear combinations. */
+/* Tables and shared constraints of linear combinations. */
 #include "gadget/lc.h"
 
 #include <pthread.h>

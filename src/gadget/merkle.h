@@ -1,4 +1,4 @@
-/* Merkle inclusion in a circuit. Source: reference/filecoin-porep-circuit.md §2.11. */
+/* Merkle inclusion in a circuit. Source: docs/circuits/gadgets.md. */
 #ifndef CUZK_GADGET_MERKLE_H
 #define CUZK_GADGET_MERKLE_H
 

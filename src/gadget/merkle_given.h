@@ -1,7 +1,7 @@
 /* Merkle inclusion where the position's bits are there already and serve several trees: the update circuit's form.
  *
  * Unlike gadget/merkle.h all siblings of a path are allocated first, no bit is, and the position does not become a
- * public input. Source: reference/filecoin-post-update-circuits.md §2.4. */
+ * public input. Source: docs/circuits/gadgets.md. */
 #ifndef CUZK_GADGET_MERKLE_GIVEN_H
 #define CUZK_GADGET_MERKLE_GIVEN_H
 

@@ -1,4 +1,4 @@
-/* Merkle paths as values. Source: reference/filecoin-porep-circuit.md §2.11, §4.5. */
+/* Merkle paths as values. Source: docs/circuits/gadgets.md. */
 #include "gadget/merkle_path.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
 /* A Merkle inclusion path as values: leaf to root, siblings in position order without the path's own node.
- * Sub and top trees are simply further levels. Source: reference/filecoin-porep-circuit.md §2.11. */
+ * Sub and top trees are simply further levels. Source: docs/circuits/gadgets.md. */
 #ifndef CUZK_GADGET_MERKLE_PATH_H
 #define CUZK_GADGET_MERKLE_PATH_H
 

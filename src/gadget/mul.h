@@ -1,4 +1,4 @@
-/* The product of two field elements in a circuit. Source: reference/filecoin-post-update-circuits.md §0.3. */
+/* The product of two field elements in a circuit. Source: docs/circuits/gadgets.md. */
 #ifndef CUZK_GADGET_MUL_H
 #define CUZK_GADGET_MUL_H
 

@@ -1,8 +1,7 @@
 /* Sums of words, with several equalities packed into one constraint.
  *
  * Each sum makes an equality between its operands and the bits of its result; equalities are shifted side by side into
- * one combination as long as they fit the field's 254 safe bits. Source: reference/filecoin-porep-circuit.md §2.3,
- * §2.4. */
+ * one combination as long as they fit the field's 254 safe bits. Source: docs/circuits/gadgets.md. */
 #ifndef CUZK_GADGET_MULTI_EQ_H
 #define CUZK_GADGET_MULTI_EQ_H
 

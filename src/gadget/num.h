@@ -1,4 +1,4 @@
-/* Field elements in a circuit. Source: reference/filecoin-porep-circuit.md §2.2, §2.7, §2.8. */
+/* Field elements in a circuit. Source: docs/circuits/gadgets.md. */
 #ifndef CUZK_GADGET_NUM_H
 #define CUZK_GADGET_NUM_H
 

@@ -1,4 +1,4 @@
-/* Bits into field elements. Source: reference/filecoin-porep-circuit.md §2.6. */
+/* Bits into field elements. Source: docs/circuits/gadgets.md. */
 #ifndef CUZK_GADGET_PACK_H
 #define CUZK_GADGET_PACK_H
 

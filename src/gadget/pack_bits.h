@@ -1,4 +1,4 @@
-/* A few bits as a number in a circuit. Source: reference/filecoin-post-update-circuits.md §0.3. */
+/* A few bits as a number in a circuit. Source: docs/circuits/gadgets.md. */
 #ifndef CUZK_GADGET_PACK_BITS_H
 #define CUZK_GADGET_PACK_BITS_H
 

@@ -1,5 +1,5 @@
 /* Poseidon in a circuit, in the form of neptune's first ("legacy") gadget, which the Filecoin keys were made for.
- * Source: reference/filecoin-porep-circuit.md §2.10. */
+ * Source: docs/circuits/gadgets.md. */
 #ifndef CUZK_GADGET_POSEIDON_H
 #define CUZK_GADGET_POSEIDON_H
 

@@ -1,4 +1,4 @@
-/* One of 2^n field elements, chosen by n bits. Source: reference/filecoin-post-update-circuits.md §0.3. */
+/* One of 2^n field elements, chosen by n bits. Source: docs/circuits/gadgets.md. */
 #ifndef CUZK_GADGET_SELECT_H
 #define CUZK_GADGET_SELECT_H
 

@@ -1,4 +1,4 @@
-/* SHA-256 in a circuit. Source: reference/filecoin-porep-circuit.md §2.5; FIPS 180-4. */
+/* SHA-256 in a circuit. Source: docs/circuits/gadgets.md; FIPS 180-4. */
 #ifndef CUZK_GADGET_SHA256_H
 #define CUZK_GADGET_SHA256_H
 

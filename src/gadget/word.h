@@ -5,7 +5,7 @@
  * kept too and each bit gets its constraint. Both ways allocate the same variables in the same order; the kinds of bits
  * and hence the allocations follow gadget/boolean.h bit by bit, from bit 0 to bit 31.
  *
- * Source: reference/filecoin-porep-circuit.md §2.3. */
+ * Source: docs/circuits/gadgets.md. */
 #ifndef CUZK_GADGET_WORD_H
 #define CUZK_GADGET_WORD_H
 

@@ -57,7 +57,7 @@ typedef struct backend {
 
 const backend *backend_cpu(void);
 
-/* For backends: from the sums over the queries to a proof (reference guide §1.5). A = alpha + sum_a + r delta;
+/* For backends: from the sums over the queries to a proof (docs/math/groth16.md). A = alpha + sum_a + r delta;
  * B = beta + sum_b + s delta; with A' and B' those without blinding, C = sum_h + sum_l + s A' + r B' (in G1)
  * + r s delta. r and s in Montgomery form. Pure. */
 typedef struct groth16_sums {

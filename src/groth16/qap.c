@@ -5,7 +5,7 @@
  * walk over the non-zeros, done for the three matrices at the same time on three threads at most. The input constraints
  * that follow the circuit's own (Input(i) * 0 = 0) give A one more entry for each input.
  *
- * Source: Groth, "On the size of pairing-based non-interactive arguments" (2016); reference guide §1.1, §1.6.
+ * Source: Groth, "On the size of pairing-based non-interactive arguments" (2016); docs/math/groth16.md.
  */
 #include "groth16/qap.h"
 

@@ -5,7 +5,7 @@
  * marker goes down before the key appears under its name, so that a development key is never without it.
  *
  * Memory: the values, then fixed-base tables and a small scratch a thread; never the key.
- * Source: reference guide §1.6 (bellperson's generator, whose bytes these are for the same trapdoor).
+ * Source: docs/math/groth16.md (bellperson's generator, whose bytes these are for the same trapdoor).
  */
 #include "groth16/setup.h"
 

@@ -1,6 +1,6 @@
 /* Development keys: Groth16 key generation from a shape, random or from a given trapdoor. For development and tests
  * only: whoever knows the trapdoor can forge proofs. The bytes equal bellperson's for the same trapdoor. Source:
- * reference guide §1.6. */
+ * docs/math/groth16.md. */
 #ifndef CUZK_GROTH16_SETUP_H
 #define CUZK_GROTH16_SETUP_H
 

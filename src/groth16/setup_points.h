@@ -1,5 +1,5 @@
 /* The points of a proving key from the polynomials' values at tau: scalars, fixed-base products, encoding, writing.
- * Internal to groth16/setup.c; the formulas are in reference guide §1.6. */
+ * Internal to groth16/setup.c; the formulas are in docs/math/groth16.md. */
 #ifndef CUZK_GROTH16_SETUP_POINTS_H
 #define CUZK_GROTH16_SETUP_POINTS_H
 

@@ -8,7 +8,7 @@
  * Made once for each arity (a few milliseconds for 11, about a second for 64) and kept until the process ends. No
  * memory here ends the process: the constants of the largest arity take half a megabyte.
  *
- * Source: reference/filecoin-porep-circuit.md §2.9; Poseidon paper, appendices B and F.
+ * Source: docs/math/poseidon.md; Poseidon paper, appendices B and F.
  */
 #include "math/poseidon.h"
 

@@ -1,5 +1,6 @@
 /* Parents, challenges, labels, replica id and whole small sectors against the published values.
- * Source of the values: reference/filecoin-porep-circuit.md §7.4, §7.5. */
+ * Source of the values: the tests of rust-fil-proofs 19.1 (labels, synthetic challenges), and sectors worked out by a
+ * model of the circuit in Python, whose digests rust-fil-proofs confirmed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

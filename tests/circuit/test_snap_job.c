@@ -25,7 +25,7 @@
 #define COMM_R_NEW "c379b81a10ed1b4c2ecacb5e8fdbc4ead84876877dc8310627d5bae27ee4236d"
 #define COMM_D_NEW "70c14e7b02b9d00c2b773fc58198e97e6ba94d4345b86cf09e61de0f467b8938"
 
-/* Where things lie in a proof of 2 KiB: reference/filecoin-post-update-circuits.md §2.6. */
+/* Where things lie in a proof of 2 KiB: docs/formats.md. */
 enum {
     APEX_AT = 40,
     CHALLENGES_AT = APEX_AT + 8 * 32,

@@ -1,6 +1,6 @@
 /* Poseidon: constants and hashes against published vectors; trace against a slow twin on dense matrices.
  *
- * Sources: reference/filecoin-porep-circuit.md §7.2 (hash vectors of neptune), §7.3 (digests of the constants). */
+ * Sources: the hash vectors in the tests of neptune 11; digests of the constants that give them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

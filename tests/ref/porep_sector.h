@@ -24,7 +24,7 @@ typedef struct porep_sector {
 void porep_sector_seal(porep_sector *s, arena *a, const porep_params *p, const porep_request *facts);
 /* Commit phase 1 for all partitions of params' kind. */
 void porep_sector_prove(porep_c1 *out, arena *a, const porep_sector *s);
-/* The facts of the worked sectors in reference/filecoin-porep-circuit.md §7.5. */
+/* The facts of the sectors that tests/circuit/test_porep_graph.c has the values of. */
 void porep_sector_worked_facts(porep_request *facts, const char *registered);
 
 #endif

@@ -4,7 +4,7 @@
  * tables below say which member of which object leads to which state), and nodes are written where the challenge keeps
  * them. A challenge's memory is taken when its object begins, of a size that the sector size alone decides; an object
  * that ends without its members is refused at once, so a document cannot claim more memory than it pays for. Members
- * that are not in the tables are skipped. Every length is exact. Source: reference/filecoin-porep-circuit.md §5.1.
+ * that are not in the tables are skipped. Every length is exact. Source: docs/circuits/porep.md.
  */
 #include "circuit/porep/vanilla.h"
 

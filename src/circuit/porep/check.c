@@ -4,7 +4,7 @@
  * Each challenge is one tile of work. Of several faults the one with the lowest partition and challenge is reported,
  * and inside a challenge the first in this order: challenge and parent numbers, tree D, columns and tree C,
  * commitments, labels, encoding, tree R. So the answer does not depend on the number of threads. Source:
- * reference/filecoin-porep-circuit.md §4, §5.1 ("What agrees in a true one").
+ * docs/circuits/porep.md.
  */
 #include "circuit/porep/vanilla.h"
 

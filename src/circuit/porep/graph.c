@@ -3,7 +3,7 @@
  * Everything is a pure function of a few bytes: DRG parents come from a ChaCha8 stream seeded per node, expander
  * parents from a three-round Feistel permutation over BLAKE2b, challenges from SHA-256 (interactive, non-interactive)
  * or from two ChaCha20 streams (synthetic), labels from SHA-256. Limits: node numbers fit 32 bits (sectors to 64 GiB),
- * as in the reference. Source: reference/filecoin-porep-circuit.md §3.4, §4.2 to §4.5.
+ * as in the reference. Source: docs/circuits/porep.md.
  */
 #include "circuit/porep/graph.h"
 

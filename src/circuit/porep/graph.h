@@ -1,5 +1,5 @@
 /* The stacked graph and what depends on it: parents, challenges, labels, replica id. All values as the reference makes
- * them. Source: reference/filecoin-porep-circuit.md §4. Pure functions; thread-safe. */
+ * them. Source: docs/circuits/porep.md. Pure functions; thread-safe. */
 #ifndef CUZK_CIRCUIT_POREP_GRAPH_H
 #define CUZK_CIRCUIT_POREP_GRAPH_H
 

@@ -4,7 +4,7 @@
  * What names a thing twice must agree: registered proof, sector size, sector number, ticket, seed and commitments of
  * the two files, and replica_id with what prover, sector number, ticket and comm_d make of it. Only --size may part
  * from the registered proof: layers and tree shape then follow it, API version and porep_id the registered proof.
- * Source: interface.md "Job inputs", reference/filecoin-porep-circuit.md §4.
+ * Source: docs/cli.md ("Jobs"), docs/circuits/porep.md.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -250,7 +250,7 @@ static size_t porep_public_count(const circuit *c) {
     return 3 + (size_t)p->challenges * INPUTS_OF_CHALLENGE;
 }
 
-/* §4.1: replica_id, comm_d, comm_r; then for each challenge c: c, its parents, c three times. */
+/* replica_id, comm_d, comm_r; then for each challenge c: c, its parents, c three times. */
 static void porep_public_inputs(const job *j, unsigned partition, fr *out) {
     const porep_job *f = j->data;
     const porep_params *p = f->params;

@@ -1,4 +1,4 @@
-/* One label of the stacked graph in a circuit. Source: reference/filecoin-porep-circuit.md §3.4. */
+/* One label of the stacked graph in a circuit. Source: docs/circuits/porep.md. */
 #ifndef CUZK_CIRCUIT_POREP_LABEL_CIRCUIT_H
 #define CUZK_CIRCUIT_POREP_LABEL_CIRCUIT_H
 

@@ -2,7 +2,7 @@
  *
  * A circuit is fixed by the number of nodes, the layers, the tree shape and the challenges of a partition; variants
  * differ in how challenges are drawn and in how many partitions there are, never in the circuit.
- * Source: reference/filecoin-porep-circuit.md §3.1, §4.3, §6.1.
+ * Source: docs/circuits/porep.md.
  */
 #include "circuit/porep/porep.h"
 

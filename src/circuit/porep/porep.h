@@ -1,5 +1,5 @@
 /* Filecoin proof of replication (stacked DRG): sizes, identities, the vanilla proof in memory, the circuit.
- * Source: reference/filecoin-porep-circuit.md §3 to §5. */
+ * Source: docs/circuits/porep.md. */
 #ifndef CUZK_CIRCUIT_POREP_H
 #define CUZK_CIRCUIT_POREP_H
 
@@ -25,11 +25,12 @@ typedef struct porep_params {
 
 /* The ten sector sizes. variant: NULL or "" (interactive), "ni", "synthetic". False when there is no such circuit. */
 bool porep_params_for(porep_params *out, uint64_t sector_bytes, const char *variant);
-/* A free description for tests (stacked test circuits of the guide §7.1): nodes leaves, shape, layers, challenges. */
+/* A free description for tests (the stacked test circuits of rust-fil-proofs): nodes leaves, shape, layers, challenges.
+ */
 bool porep_params_custom(porep_params *out, uint64_t nodes, unsigned u, unsigned v, unsigned w, unsigned layers,
                          unsigned challenges);
 
-/* Registered proof: what the name implies (§4.3). Rust names ("StackedDrg2KiBV1_1"), Go names and numbers of
+/* Registered proof: what the name implies. Rust names ("StackedDrg2KiBV1_1"), Go names and numbers of
  * Lotus/Curio ("StackedDrg2KiBV1_1" with or without "RegisteredSealProof_" …). */
 typedef struct porep_registered {
     unsigned number; /* 0..19, rust-filecoin-proofs-api numbering */
@@ -69,7 +70,7 @@ void porep_synthesize(cs *c, const void *params, const void *instance);
 /* Bump when the circuit code changes structure: part of the shape cache's key. */
 #define POREP_CIRCUIT_VERSION 1u
 
-/* The identifier text, its SHA-256, and the official file name without extension (§6.1). */
+/* The identifier text, its SHA-256, and the official file name without extension. */
 void porep_identifier(const porep_params *p, char *out, size_t n);
 void porep_cache_identifier(const porep_params *p, char *out,
                             size_t n); /* "stacked-proof-of-replication-merkletree-…-<sha256>" */

@@ -2,7 +2,7 @@
  *
  * Only the members named below are read, all others are ignored; a member that is there must be right. Which of them a
  * job needs is the job's affair. Byte strings are 64 hex digits in file order, integers are JSON numbers of 64 bits.
- * Source: interface.md "Job inputs", reference/filecoin-porep-circuit.md §4.3.
+ * Source: docs/cli.md ("Jobs"), docs/circuits/porep.md.
  */
 #include "circuit/porep/vanilla.h"
 

@@ -1,5 +1,5 @@
 /* A prover input without a sealed sector: consistent in everything that a challenge looks at, at any sector size.
- * For tests and benchmarks; deterministic by seed. Source: reference/filecoin-porep-circuit.md §4, §5.1. */
+ * For tests and benchmarks; deterministic by seed. Source: docs/circuits/porep.md. */
 #ifndef CUZK_CIRCUIT_POREP_SYNTH_H
 #define CUZK_CIRCUIT_POREP_SYNTH_H
 

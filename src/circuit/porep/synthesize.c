@@ -4,7 +4,7 @@
  * that the parents' columns and its own are in tree C, and that label plus data is in tree R. Everything hangs on
  * comm_d, comm_c and comm_r_last, of which comm_d and comm_r = Poseidon(comm_c, comm_r_last) are public.
  *
- * Order of allocations and constraints: reference/filecoin-porep-circuit.md §3.2 to §3.4. */
+ * Order of allocations and constraints: docs/circuits/porep.md. */
 #include "circuit/porep/label_circuit.h"
 #include "gadget/merkle.h"
 #include "gadget/pack.h"

@@ -1,5 +1,5 @@
 /* The PoRep prover input in memory: where a challenge's values lie, the two files that a job is read from, the check.
- * Internal to circuit/porep. Source: reference/filecoin-porep-circuit.md §5.1, interface.md "Job inputs". */
+ * Internal to circuit/porep. Source: docs/circuits/porep.md, docs/cli.md ("Jobs"). */
 #ifndef CUZK_CIRCUIT_POREP_VANILLA_H
 #define CUZK_CIRCUIT_POREP_VANILLA_H
 

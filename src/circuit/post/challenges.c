@@ -1,5 +1,4 @@
-/* Challenges of PoSt: SHA-256 of randomness, sector and number. Source: reference/filecoin-post-update-circuits.md
- * §1.6. */
+/* Challenges of PoSt: SHA-256 of randomness, sector and number. Source: docs/circuits/post.md. */
 #include "circuit/post/post.h"
 
 #include <string.h>

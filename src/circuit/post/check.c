@@ -4,7 +4,7 @@
  * then by challenge: the path's place, its root, where it leads. Stricter than the reference, which takes the root of
  * the first inclusion proof for comm_r_last and looks at one slot only of a winning proof: here every root and the
  * field itself must be the same, and every path of a winning proof is followed. Source:
- * reference/filecoin-post-update-circuits.md §1.6, §1.7, §7.
+ * docs/circuits/post.md.
  */
 #include "circuit/post/post.h"
 

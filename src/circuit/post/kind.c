@@ -4,7 +4,7 @@
  * A window job has as many partitions as its sectors fill, or one when the request names its place among the others. A
  * partition's last slots are the last sector again, inputs and all. A winning job has the drawn sector alone, in all
  * slots. Only --size may part from the registered proof; sector number and comm_r of each vanilla proof must be those
- * of the request. Source: interface.md "Job inputs", reference/filecoin-post-update-circuits.md §1.5 to §1.7.
+ * of the request. Source: docs/cli.md ("Jobs"), docs/circuits/post.md.
  */
 #include <assert.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Filecoin PoSt: sector sizes, registered proofs, parameter identifiers.
  *
  * The API version is part of no identifier: window proofs of 1.0.0 and 1.2.0 share circuit and key. Winning proofs are
- * always 1.0.0. Source: reference/filecoin-post-update-circuits.md §1.1, §1.2, §3.1, §3.2.
+ * always 1.0.0. Source: docs/circuits/post.md.
  */
 #include "circuit/post/post.h"
 

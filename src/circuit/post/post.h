@@ -3,7 +3,7 @@
  *
  * One circuit serves both kinds: slots of one sector each, with so many challenged leaves of its replica tree. Winning
  * has 66 slots of one challenge, all of the one drawn sector; window a slot for each sector of a partition, and ten
- * challenges. Source: reference/filecoin-post-update-circuits.md §1.
+ * challenges. Source: docs/circuits/post.md.
  */
 #ifndef CUZK_CIRCUIT_POST_H
 #define CUZK_CIRCUIT_POST_H
@@ -48,7 +48,7 @@ bool post_registered_by_name(post_registered *out, const char *name, size_t len)
 const char *post_registered_name(unsigned number); /* Rust spelling; NULL when out of range */
 const char *post_kind_name(post_kind kind);        /* "winning-post", "window-post" */
 
-/* The identifier text, and the official file name without "v28-" and extension (§3.2). */
+/* The identifier text, and the official file name without "v28-" and extension. */
 void post_identifier(const post_params *p, char *out, size_t n);
 void post_cache_identifier(const post_params *p, char *out, size_t n);
 

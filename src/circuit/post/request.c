@@ -2,7 +2,7 @@
  *
  * Read are registered_proof, randomness, sectors (number, comm_r), partition_index, and prover_id or miner_id; all
  * other members are ignored. Proofs do not depend on the prover, so it may be left out; when it is there it must be
- * right. Source: interface.md "Job inputs", reference/filecoin-post-update-circuits.md §1.6, §1.7.
+ * right. Source: docs/cli.md ("Jobs"), docs/circuits/post.md.
  */
 #include "circuit/post/post.h"
 

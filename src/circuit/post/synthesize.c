@@ -2,7 +2,7 @@
  *
  * A slot opens comm_r into comm_c and comm_r_last, and shows for each challenge that a leaf at the public index is in
  * the tree comm_r_last is the root of. Prover, sector number and randomness are not in the circuit: they make the
- * public challenges. Order of allocations and constraints: reference/filecoin-post-update-circuits.md §1.3. */
+ * public challenges. Order of allocations and constraints: docs/circuits/post.md. */
 #include "circuit/post/post.h"
 #include "gadget/merkle.h"
 #include "gadget/poseidon.h"

@@ -1,7 +1,7 @@
 /* Reader and writer of a sector's vanilla PoSt proof (FallbackPoStSectorProof in bincode).
  *
  * How many inclusion proofs there are, and of which shape, follows from the circuit, so the memory is taken before the
- * first byte is looked at. Source: reference/filecoin-post-update-circuits.md §1.9.
+ * first byte is looked at. Source: docs/formats.md.
  */
 #include "circuit/post/post.h"
 

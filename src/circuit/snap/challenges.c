@@ -1,5 +1,5 @@
 /* Randomness of sector updates: phi, rho, challenges, and the public inputs. Source:
- * reference/filecoin-post-update-circuits.md §2.2, §2.3. */
+ * docs/circuits/snap.md. */
 #include <pthread.h>
 #include "circuit/snap/snap.h"
 

@@ -4,7 +4,7 @@
  * with the lowest partition and challenge is reported; inside a challenge the first in this order: places, roots,
  * paths, label, apex leaf. So the answer does not depend on the number of threads. Stricter than the reference, which
  * reads the roots of challenge 0 only: here every path's own root must be right, too. Source:
- * reference/filecoin-post-update-circuits.md §2.2, §2.4, §2.6.
+ * docs/circuits/snap.md.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 /* Parts of the update circuit, each with the reference's structure. Source:
- * reference/filecoin-post-update-circuits.md §2.4. */
+ * docs/circuits/snap.md. */
 #ifndef CUZK_CIRCUIT_SNAP_GADGETS_H
 #define CUZK_CIRCUIT_SNAP_GADGETS_H
 

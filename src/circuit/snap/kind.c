@@ -3,7 +3,7 @@
  *
  * Only --size may part from the registered proof. The Poseidon variant has circuits, keys and proofs, but no jobs:
  * nothing makes vanilla proofs for it, so their form is not known, and no registered proof names it. Source:
- * interface.md "Job inputs", reference/filecoin-post-update-circuits.md §2.3, §2.6, §2.7.
+ * docs/cli.md ("Jobs"), docs/circuits/snap.md.
  */
 #include <assert.h>
 #include <stdio.h>

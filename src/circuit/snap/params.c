@@ -2,7 +2,7 @@
  *
  * The number of partitions is one of the update's own (1, 2, 4 or 16), not that of the seal. Both variants of a size
  * have the same identifier text; the names differ by their prefix. Source:
- * reference/filecoin-post-update-circuits.md §2.1, §2.7, §3.1, §3.2.
+ * docs/circuits/snap.md.
  */
 #include <stdio.h>
 #include <string.h>

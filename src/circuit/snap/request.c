@@ -2,7 +2,7 @@
  *
  * Read are registered_proof, comm_r_old, comm_r_new, comm_d_new, and prover_id or miner_id; all other members are
  * ignored. Proofs do not depend on the prover, so it may be left out; when it is there it must be right. Source:
- * interface.md "Job inputs", reference/filecoin-post-update-circuits.md §2.3, §3.3.
+ * docs/cli.md ("Jobs"), docs/circuits/snap.md.
  */
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  *
  * A sealed sector of no data takes data in: each node of its replica becomes r_new = r_old + d_new * rho, where rho is
  * a hash of the commitments and of the node's high bits. A partition proves that for its challenged nodes, and that its
- * stretch of the data tree is in comm_d_new. Source: reference/filecoin-post-update-circuits.md §2.
+ * stretch of the data tree is in comm_d_new. Source: docs/circuits/snap.md.
  */
 #ifndef CUZK_CIRCUIT_SNAP_H
 #define CUZK_CIRCUIT_SNAP_H
@@ -50,11 +50,11 @@ typedef struct snap_registered {
 bool snap_registered_by_name(snap_registered *out, const char *name, size_t len);
 const char *snap_registered_name(unsigned number); /* NULL when out of range */
 
-/* The identifier text, and the official file name without "v28-" and extension (§3.2). */
+/* The identifier text, and the official file name without "v28-" and extension. */
 void snap_identifier(const snap_params *p, char *out, size_t n);
 void snap_cache_identifier(const snap_params *p, char *out, size_t n);
 
-/* ---- randomness (§2.2) ---- */
+/* ---- randomness ---- */
 /* Poseidon of two elements under the tag of its own that phi, rho and challenges use. */
 const poseidon_constants *snap_randomness(void);
 void snap_phi(fr *out, const fr *comm_d_new, const fr *comm_r_old);

@@ -2,7 +2,7 @@
  *
  * A challenge's place in all three trees comes from bits of a digest that is made before the blocks. They are the
  * block's parameters; everything else of the prologue that a block uses is the same for all. Order of allocations and
- * constraints: reference/filecoin-post-update-circuits.md §2.4, for the Poseidon variant §2.7. */
+ * constraints: docs/circuits/snap.md. */
 #include "circuit/snap/gadgets.h"
 #include "gadget/merkle_given.h"
 #include "gadget/pack_bits.h"

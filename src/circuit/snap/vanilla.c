@@ -2,7 +2,7 @@
  *
  * How many apex leaves and challenges there are, and the trees' shapes, follow from the circuit, so the memory is taken
  * before the first byte is looked at. A challenge's proofs come in the order old replica, data, new replica. Source:
- * reference/filecoin-post-update-circuits.md §2.6.
+ * docs/formats.md.
  */
 #include <assert.h>
 #include "base/text.h"

@@ -7,7 +7,7 @@
  * More than half of the products belong to dot products. Those are added up unreduced, in nine limbs, and reduced once:
  * a multiple of r 2^256 found from the leading bits is taken away, then comes one Montgomery reduction.
  *
- * Sources: reference/filecoin-porep-circuit.md §2.9; Grassi and others, "Poseidon: A New Hash Function for
+ * Sources: docs/math/poseidon.md; Grassi and others, "Poseidon: A New Hash Function for
  * Zero-Knowledge Proof Systems" (2021), appendix B for the sparse matrices.
  */
 #include <assert.h>
