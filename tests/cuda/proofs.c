@@ -88,6 +88,49 @@ static void overlapping(const backend *gpu) {
     case_free(&c);
 }
 
+/* A key made on the device equals the CPU's for one trapdoor, point by point, and proves the same bytes. */
+static void made_key(const backend *gpu, uint64_t constraints) {
+    chain_circuit params = {constraints, 3, (uint32_t)(constraints / 2)};
+    fr start, r, s;
+    groth16_case c;
+    proving_key made;
+    char name[64];
+    fr_from_u64(&start, 3);
+    snprintf(name, sizeof name, "made-%llu", (unsigned long long)constraints);
+    must(case_make(&c, folder, name, chain_run, &params, &start, NULL, threads, &err));
+    const fr t[5] = {c.trapdoor.alpha, c.trapdoor.beta, c.trapdoor.gamma, c.trapdoor.delta, c.trapdoor.tau};
+    must(backend_cuda_setup(0, &made, c.shape, t, &err));
+    size_t vk_bytes = verifying_key_bytes(&c.key.vk);
+    uint8_t *vk[2] = {malloc(vk_bytes), malloc(vk_bytes)};
+    assert(made.vk.n_ic == c.key.vk.n_ic);
+    verifying_key_write(&c.key.vk, vk[0]);
+    verifying_key_write(&made.vk, vk[1]);
+    check(memcmp(vk[0], vk[1], vk_bytes) == 0, "made key: verifying part", constraints);
+    const void *want[5] = {c.key.h, c.key.l, c.key.a, c.key.b_g1, c.key.b_g2};
+    for (int k = 0; k < 5; k++) {
+        params_section section = (params_section)(PARAMS_H + k);
+        size_t size = section == PARAMS_B_G2 ? sizeof(g2_affine) : sizeof(g1_affine), n = c.key.count[section];
+        uint8_t *got = malloc(n * size);
+        assert(got && made.count[section] == n);
+        must(backend_cuda_key_read(&made, section, 0, n, got, &err));
+        check(memcmp(got, want[k], n * size) == 0, params_section_name(section), constraints);
+        free(got);
+    }
+    uint8_t on_cpu[PROOF_BYTES], on_gpu[PROOF_BYTES];
+    prove_times times;
+    must(groth16_blinding(&r, &s, &err));
+    prove(backend_cpu(), &c, &r, &s, on_cpu, &times);
+    proving_key own = c.key;
+    c.key = made;
+    prove(gpu, &c, &r, &s, on_gpu, &times);
+    c.key = own;
+    check(memcmp(on_cpu, on_gpu, PROOF_BYTES) == 0, "made key: proof", constraints);
+    backend_cuda_release_key(&made);
+    free(vk[0]);
+    free(vk[1]);
+    case_free(&c);
+}
+
 static void bench(const backend *gpu, unsigned log2) {
     chain_circuit params = {((uint64_t)1 << log2) - 100, 10, (unsigned)(((uint64_t)1 << log2) * 9 / 10)};
     fr start, r, s;
@@ -140,6 +183,9 @@ int main(int argc, char **argv) {
         chain(gpu, 3000, 1000, 10);
         chain(gpu, 200000, 5, 150000);
         overlapping(gpu);
+        made_key(gpu, 5);
+        made_key(gpu, 1000);
+        made_key(gpu, 70000);
     }
     backend_cuda_evict();
     uint64_t live, peak;

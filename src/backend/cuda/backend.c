@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "backend/cuda/gpu.h"
+#include "backend/cuda/resident.h"
 #include "base/cpu.h"
 #include "base/log.h"
 #include "base/random.h"
@@ -58,208 +58,11 @@ static void load(void) {
     api = a;
 }
 
-/* ---- what stays in device memory ---- */
-
-typedef struct resident {
-    unsigned device;
-    uint64_t id; /* of the shape or key; 0: free slot */
-    bool is_key;
-    void *object; /* gpu_shape or gpu_key */
-    unsigned users;
-    uint64_t used_at;
-} resident;
-
-#define RESIDENTS 64
-static resident table[RESIDENTS];
-static uint64_t uses;
-static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static void put_out(resident *r) {
-    if (r->is_key)
-        api->key_destroy(r->object);
-    else
-        api->shape_destroy(r->object);
-    memset(r, 0, sizeof *r);
+const gpu_api *cuda_module(void) {
+    pthread_once(&loaded, load);
+    return api;
 }
 
-/* The least recently used entry that nobody uses (on this device; any device: UINT32_MAX). False when there is none. */
-static bool put_out_one_locked(unsigned device) {
-    resident *oldest = NULL;
-    for (resident *r = table; r < table + RESIDENTS; r++) {
-        if (!r->id || r->users || (device != UINT32_MAX && r->device != device)) continue;
-        if (!oldest || r->used_at < oldest->used_at) oldest = r;
-    }
-    if (oldest) put_out(oldest);
-    return oldest != NULL;
-}
-
-typedef cuzk_status (*maker)(void **out, unsigned device, const void *source, cuzk_error *err);
-
-/* Finds the object, or makes it, putting out others while memory is short. One maker at a time: two proofs never load
- * one key twice. */
-static cuzk_status resident_take(resident **out, unsigned device, uint64_t id, bool is_key, maker make,
-                                 const void *source, cuzk_error *err) {
-    cuzk_status st = CUZK_OK;
-    pthread_mutex_lock(&table_lock);
-    resident *slot = NULL;
-    for (resident *r = table; r < table + RESIDENTS; r++) {
-        if (r->id == id && r->device == device && r->is_key == is_key) {
-            slot = r;
-            goto found;
-        }
-    }
-    for (resident *r = table; r < table + RESIDENTS && !slot; r++)
-        if (!r->id) slot = r;
-    if (!slot && put_out_one_locked(UINT32_MAX))
-        for (resident *r = table; r < table + RESIDENTS && !slot; r++)
-            if (!r->id) slot = r;
-    if (!slot) {
-        st = cuzk_fail(err, CUZK_MEMORY, "%d shapes and keys are in use on devices at once", RESIDENTS);
-        goto done;
-    }
-    void *object = NULL;
-    do st = make(&object, device, source, err);
-    while (st == CUZK_MEMORY && put_out_one_locked(device));
-    if (st != CUZK_OK) goto done;
-    *slot = (resident){.device = device, .id = id, .is_key = is_key, .object = object};
-found:
-    slot->users++;
-    slot->used_at = ++uses;
-    *out = slot;
-done:
-    pthread_mutex_unlock(&table_lock);
-    return st;
-}
-
-static void resident_give(resident *r) {
-    if (!r) return;
-    pthread_mutex_lock(&table_lock);
-    r->users--;
-    pthread_mutex_unlock(&table_lock);
-}
-
-/* ---- shapes and keys as the device side wants them ---- */
-
-typedef struct shape_source {
-    gpu_shape_source gpu;
-    uint64_t *bitmaps; /* three of them */
-    uint32_t *b_inputs;
-    fr *ntt;
-} shape_source;
-
-static void shape_source_free(shape_source *s) {
-    free(s->bitmaps);
-    free(s->b_inputs);
-    free(s->ntt);
-}
-
-static void segment_source(gpu_segment_source *to, const shape_segment_view *from, uint32_t copies) {
-    *to = (gpu_segment_source){.first_row = from->first_row,
-                               .rows = from->rows,
-                               .copies = copies,
-                               .first_aux = from->first_aux,
-                               .aux = from->aux,
-                               .first_input = from->first_input,
-                               .inputs = from->inputs};
-    for (int m = 0; m < 3; m++)
-        to->matrix[m] = (gpu_matrix_source){from->matrix[m].row_end, from->matrix[m].vars, from->matrix[m].coeffs,
-                                            from->matrix[m].nnz};
-}
-
-/* low[i] = scale base^i, i < 2^low_bits; high[i] = base^(i 2^low_bits): the order is that of gpu_ntt_elements. Returns
- * the end. */
-static fr *power_tables(fr *at, unsigned log2, unsigned low_bits, const fr *base, const fr *scale) {
-    fr x = *scale, step = *base;
-    for (size_t i = 0; i < (size_t)1 << low_bits; i++) {
-        *at++ = x;
-        fr_mul(&x, &x, base);
-    }
-    for (unsigned i = 0; i < low_bits; i++) fr_sqr(&step, &step);
-    fr_set_one(&x);
-    for (size_t i = 0; i < (size_t)1 << (log2 > low_bits ? log2 - low_bits : 0); i++) {
-        *at++ = x;
-        fr_mul(&x, &x, &step);
-    }
-    return at;
-}
-
-static fr root_of_order(const ntt_root *root, unsigned log2) {
-    fr w = root->omega_2_32;
-    for (unsigned i = log2; i < 32; i++) fr_sqr(&w, &w);
-    return w;
-}
-
-static void ntt_source(shape_source *s, unsigned log2, const ntt_root *root) {
-    fr one, w = root_of_order(root, log2), w_inv, g_inv, n_inv, z, small = root_of_order(root, 9), small_inv;
-    unsigned low = api->ntt_low_bits();
-    fr_set_one(&one);
-    fr_inv(&w_inv, &w);
-    fr_inv(&g_inv, &root->generator);
-    fr_inv(&small_inv, &small);
-    fr_from_u64(&n_inv, (uint64_t)1 << log2);
-    fr_inv(&n_inv, &n_inv);
-    z = root->generator;
-    for (unsigned i = 0; i < log2; i++) fr_sqr(&z, &z);
-    fr_sub(&z, &z, &one);
-    fr_inv(&z, &z);
-    memcpy(s->gpu.n_inverse, &n_inv, sizeof n_inv);
-    memcpy(s->gpu.z_inverse, &z, sizeof z);
-    fr *at = power_tables(s->ntt, log2, low, &w, &one);
-    at = power_tables(at, log2, low, &w_inv, &one);
-    at = power_tables(at, log2, low, &root->generator, &n_inv);
-    at = power_tables(at, log2, low, &g_inv, &n_inv);
-    for (int k = 0; k < 2; k++) {
-        fr x = one;
-        for (int i = 0; i < 256; i++) {
-            *at++ = x;
-            fr_mul(&x, &x, k ? &small_inv : &small);
-        }
-    }
-}
-
-static cuzk_status shape_source_make(shape_source *s, const shape *sh, const ntt_root *root, cuzk_error *err) {
-    cs_counts n = shape_counts(sh);
-    unsigned log2 = shape_domain_log2(sh);
-    uint64_t words = (n.aux + 63) / 64;
-    memset(s, 0, sizeof *s);
-    s->bitmaps = calloc(words * 3 + 1, sizeof(uint64_t));
-    s->b_inputs = malloc((n.inputs + 1) * sizeof(uint32_t));
-    s->ntt = malloc(api->ntt_elements(log2) * sizeof(fr));
-    if (!s->bitmaps || !s->b_inputs || !s->ntt) {
-        shape_source_free(s);
-        return cuzk_fail(err, CUZK_MEMORY, "no memory to lay out a shape for the device");
-    }
-    shape_view v;
-    shape_get_view(sh, &v);
-    segment_source(&s->gpu.segment[0], &v.segment[0], 1);
-    segment_source(&s->gpu.segment[1], &v.segment[1], v.repeat);
-    segment_source(&s->gpu.segment[2], &v.segment[2], 1);
-    s->gpu.segment[1].n_params = v.n_params;
-    s->gpu.segment[1].params = v.params;
-    s->gpu.coeff_table = v.coeff_table;
-    s->gpu.coeff_count = v.coeff_count;
-    s->gpu.coeff_width = v.coeff_width;
-    s->gpu.constraints = n.constraints;
-    s->gpu.n_inputs = (uint32_t)n.inputs;
-    s->gpu.n_aux = (uint32_t)n.aux;
-    s->gpu.n_fields = (uint32_t)shape_fields(sh);
-    s->gpu.log2 = log2;
-    static const shape_bitmap_kind kinds[3] = {SHAPE_IS_FIELD, SHAPE_A_DENSITY, SHAPE_B_DENSITY};
-    for (int k = 0; k < 3; k++) shape_bitmap(sh, kinds[k], 0, n.aux, s->bitmaps + (uint64_t)k * words);
-    s->gpu.is_field = s->bitmaps;
-    s->gpu.a_density = s->bitmaps + words;
-    s->gpu.b_density = s->bitmaps + 2 * words;
-    for (uint32_t i = 0; i < n.inputs; i++)
-        if (shape_input_in_b(sh, i)) s->b_inputs[s->gpu.n_b_inputs++] = i;
-    s->gpu.b_inputs = s->b_inputs;
-    s->gpu.ntt_block = s->ntt;
-    ntt_source(s, log2, root);
-    return CUZK_OK;
-}
-
-static cuzk_status make_shape(void **out, unsigned device, const void *source, cuzk_error *err) {
-    return api->shape_create((gpu_shape **)out, device, source, err);
-}
 static cuzk_status make_key(void **out, unsigned device, const void *source, cuzk_error *err) {
     return api->key_create((gpu_key **)out, device, source, err);
 }
@@ -302,7 +105,7 @@ static cuzk_status take_residents(pending_proof *d, unsigned device, const prove
     cuzk_status st = shape_source_make(&s, req->shape, &req->key->root, err);
     if (st != CUZK_OK) return st;
     gpu_key_source k = key_source(req->key);
-    st = resident_take(&d->shape, device, shape_id(req->shape), false, make_shape, &s.gpu, err);
+    st = resident_take(&d->shape, device, shape_id(req->shape), false, resident_make_shape, &s.gpu, err);
     if (st == CUZK_OK) st = resident_take(&d->resident_key, device, req->key->id, true, make_key, &k, err);
     shape_source_free(&s);
     return st;
@@ -333,10 +136,7 @@ static cuzk_status cuda_start(unsigned device, pending_proof **out, prove_reques
     do {
         st = api->proof_start(&d->gpu, d->shape->object, d->resident_key->object, &w, err);
         if (st != CUZK_MEMORY) break;
-        pthread_mutex_lock(&table_lock);
-        bool freed = put_out_one_locked(device);
-        pthread_mutex_unlock(&table_lock);
-        if (!freed) break;
+        if (!resident_put_out_one(device)) break;
     } while (true);
 done:
     witness_free(req->witness);
@@ -451,10 +251,8 @@ void backend_cuda_memory(unsigned device, uint64_t *live, uint64_t *peak) {
 }
 
 void backend_cuda_evict(void) {
-    pthread_mutex_lock(&table_lock);
-    while (api && put_out_one_locked(UINT32_MAX)) {
+    while (api && resident_put_out_one(UINT32_MAX)) {
     }
-    pthread_mutex_unlock(&table_lock);
 }
 
 const backend *backend_cuda(const char **why) {

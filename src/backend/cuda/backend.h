@@ -16,4 +16,14 @@ void backend_cuda_memory(unsigned device, uint64_t *live, uint64_t *peak);
 /* Puts out what no proof is using (all devices). */
 void backend_cuda_evict(void);
 
+/* A development key made in device memory and kept there until backend_cuda_release_key, for a shape: no points on the
+ * host. trapdoor: alpha, beta, gamma, delta, tau (Montgomery), none zero, tau not in the domain. The key's vk is
+ * complete; its h … b_g2 are NULL, so that only this device can prove with it. */
+cuzk_status backend_cuda_setup(unsigned device, proving_key *out, const shape *s, const fr trapdoor[5],
+                               cuzk_error *err);
+void backend_cuda_release_key(proving_key *k);
+/* Points of a section of such a key (PARAMS_H … PARAMS_B_G2) back to the host; 96 bytes each, 192 for b_g2. */
+cuzk_status backend_cuda_key_read(const proving_key *k, params_section section, uint64_t first, uint64_t n, void *out,
+                                  cuzk_error *err);
+
 #endif

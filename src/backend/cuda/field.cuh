@@ -182,6 +182,34 @@ template <class P> struct alignas(16) field {
             acc[j + 1] = ptx::madc_hi_cc(x(j), w, acc[j + 1]);
         }
     }
+    /* Adds the multiple of the modulus that makes word 0 zero. r = 1 + (2^32 - 1) 2^32 + …: there the multiple is minus
+     * word 0, and its products with the two lowest words of r need no multiplication. */
+    __device__ __forceinline__ static void reduce_word(uint32_t *even, uint32_t *odd) {
+        auto mod_lower = [&](int j) { return P::mod(j); };
+        auto mod_upper = [&](int j) { return P::mod(j + 1); };
+        if (N == 8) {
+            uint32_t e = even[0], q = 0u - e;
+            odd[0] = ptx::add_cc(odd[0], e);
+            odd[1] = ptx::addc_cc(odd[1], q - (e != 0));
+#pragma unroll
+            for (int j = 2; j < N; j += 2) {
+                odd[j] = ptx::madc_lo_cc(mod_upper(j), q, odd[j]);
+                odd[j + 1] = ptx::madc_hi_cc(mod_upper(j), q, odd[j + 1]);
+            }
+            even[0] = ptx::add_cc(e, q); /* zero; the carry tells whether it was */
+            even[1] = ptx::addc_cc(even[1], 0);
+#pragma unroll
+            for (int j = 2; j < N; j += 2) {
+                even[j] = ptx::madc_lo_cc(mod_lower(j), q, even[j]);
+                even[j + 1] = ptx::madc_hi_cc(mod_lower(j), q, even[j + 1]);
+            }
+        } else {
+            uint32_t q = even[0] * P::NEG_INV;
+            mad_row(odd, mod_upper, q);
+            mad_row(even, mod_lower, q);
+        }
+        odd[N - 1] = ptx::addc(odd[N - 1], 0);
+    }
     /* One word of b: even and odd += a * w, then reduced by a word; afterwards odd holds the lower words. even[0] is
      * zero then. */
     __device__ __forceinline__ static void row(uint32_t *even, uint32_t *odd, const uint32_t *a, uint32_t w,
@@ -205,12 +233,7 @@ template <class P> struct alignas(16) field {
             mad_row(even, lower, w);
             odd[N - 1] = ptx::addc(odd[N - 1], 0);
         }
-        uint32_t q = even[0] * P::NEG_INV;
-        auto mod_lower = [&](int j) { return P::mod(j); };
-        auto mod_upper = [&](int j) { return P::mod(j + 1); };
-        mad_row(odd, mod_upper, q);
-        mad_row(even, mod_lower, q);
-        odd[N - 1] = ptx::addc(odd[N - 1], 0);
+        reduce_word(even, odd);
     }
     __device__ __forceinline__ field operator*(const field &b) const {
         uint32_t even[N], odd[N];

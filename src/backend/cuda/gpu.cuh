@@ -35,6 +35,9 @@ struct gpu_shape {
     uint32_t n_inputs, n_b_inputs, n_aux, n_words, n_fields, log2;
 };
 
+/* A key of the source's counts with nothing in it yet. */
+cuzk_status gpu_key_reserve(gpu_key **out, unsigned device, const gpu_key_source *src, cuzk_error *err);
+
 struct gpu_key {
     gpu_block memory;
     const affine<fp> *h, *l, *a, *b_g1;

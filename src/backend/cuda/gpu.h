@@ -71,6 +71,25 @@ uint64_t gpu_key_bytes(const gpu_key_source *src);
 cuzk_status gpu_key_create(gpu_key **out, unsigned device, const gpu_key_source *src, cuzk_error *err);
 void gpu_key_destroy(gpu_key *k);
 
+/* A development key made on the device. Field elements are Montgomery residues of 32 bytes. */
+typedef struct gpu_setup_source {
+    uint8_t alpha[32], beta[32], tau[32], gamma_inverse[32], delta_inverse[32];
+    uint8_t lagrange_scale[32]; /* (tau^m - 1) / m */
+    uint8_t h_scale[32];        /* (tau^m - 1) / delta */
+    uint8_t r_squared[32];      /* the number 2^512 mod r */
+    const void *tau_block;      /* low and high powers of tau as in gpu_ntt_elements' order: tau^i, i < 2^low_bits; then
+                                   tau^(i 2^low_bits) */
+    uint64_t tau_elements;
+    const void *g1, *g2; /* generators, affine */
+    const uint64_t *a_density, *b_density;
+    const uint32_t *b_inputs;
+    uint32_t n_b_inputs;
+    void *ic_out; /* n_inputs points of G1 */
+} gpu_setup_source;
+cuzk_status gpu_setup(gpu_key **out, const gpu_shape *s, const gpu_setup_source *src, cuzk_error *err);
+/* Points of a section (0 h, 1 l, 2 a, 3 b_g1, 4 b_g2) back to the host. */
+cuzk_status gpu_key_read(const gpu_key *k, int section, uint64_t first, uint64_t n, void *out, cuzk_error *err);
+
 /* ---- proofs ---- */
 typedef struct gpu_witness_source {
     const void *inputs, *fields; /* 32 bytes each */
@@ -117,6 +136,8 @@ typedef struct gpu_api {
     uint64_t (*key_bytes)(const gpu_key_source *);
     cuzk_status (*key_create)(gpu_key **, unsigned, const gpu_key_source *, cuzk_error *);
     void (*key_destroy)(gpu_key *);
+    cuzk_status (*setup)(gpu_key **, const gpu_shape *, const gpu_setup_source *, cuzk_error *);
+    cuzk_status (*key_read)(const gpu_key *, int, uint64_t, uint64_t, void *, cuzk_error *);
     uint64_t (*proof_bytes)(const gpu_shape_source *);
     cuzk_status (*proof_start)(gpu_proof **, const gpu_shape *, const gpu_key *, const gpu_witness_source *,
                                cuzk_error *);

@@ -164,7 +164,7 @@ uint64_t gpu_key_bytes(const gpu_key_source *src) {
     return w.used;
 }
 
-cuzk_status gpu_key_create(gpu_key **out, unsigned device, const gpu_key_source *src, cuzk_error *err) {
+cuzk_status gpu_key_reserve(gpu_key **out, unsigned device, const gpu_key_source *src, cuzk_error *err) {
     gpu_key *k = new (std::nothrow) gpu_key();
     if (!k) return cuzk_fail(err, CUZK_MEMORY, "no memory for a device key");
     cuzk_status st = gpu_block_alloc(&k->memory, device, gpu_key_bytes(src), "proving key", err);
@@ -172,15 +172,34 @@ cuzk_status gpu_key_create(gpu_key **out, unsigned device, const gpu_key_source 
         delete k;
         return st;
     }
-    uploader u = {{static_cast<uint8_t *>(k->memory.data), 0}, cudaSuccess};
-    k->h = u.put(static_cast<const affine<fp> *>(src->h), src->n_h);
-    k->l = u.put(static_cast<const affine<fp> *>(src->l), src->n_l);
-    k->a = u.put(static_cast<const affine<fp> *>(src->a), src->n_a);
-    k->b_g1 = u.put(static_cast<const affine<fp> *>(src->b_g1), src->n_b);
-    k->b_g2 = u.put(static_cast<const affine<fp2> *>(src->b_g2), src->n_b);
+    workspace w = {static_cast<uint8_t *>(k->memory.data), 0};
+    k->h = w.take<affine<fp>>(src->n_h);
+    k->l = w.take<affine<fp>>(src->n_l);
+    k->a = w.take<affine<fp>>(src->n_a);
+    k->b_g1 = w.take<affine<fp>>(src->n_b);
+    k->b_g2 = w.take<affine<fp2>>(src->n_b);
     k->n_h = src->n_h, k->n_l = src->n_l, k->n_a = src->n_a, k->n_b = src->n_b;
-    if (u.error != cudaSuccess) {
-        st = cuda_fail(err, u.error, "cudaMemcpy", __FILE__, __LINE__);
+    *out = k;
+    return CUZK_OK;
+}
+
+cuzk_status gpu_key_create(gpu_key **out, unsigned device, const gpu_key_source *src, cuzk_error *err) {
+    gpu_key *k;
+    cuzk_status st = gpu_key_reserve(&k, device, src, err);
+    if (st != CUZK_OK) return st;
+    struct {
+        const void *to, *from;
+        size_t bytes;
+    } parts[5] = {{k->h, src->h, k->n_h * sizeof *k->h},
+                  {k->l, src->l, k->n_l * sizeof *k->l},
+                  {k->a, src->a, k->n_a * sizeof *k->a},
+                  {k->b_g1, src->b_g1, k->n_b * sizeof *k->b_g1},
+                  {k->b_g2, src->b_g2, k->n_b * sizeof *k->b_g2}};
+    for (auto &p : parts) {
+        cudaError_t e =
+            p.bytes ? cudaMemcpy(const_cast<void *>(p.to), p.from, p.bytes, cudaMemcpyHostToDevice) : cudaSuccess;
+        if (e == cudaSuccess) continue;
+        st = cuda_fail(err, e, "cudaMemcpy", __FILE__, __LINE__);
         gpu_key_destroy(k);
         return st;
     }

@@ -170,6 +170,11 @@ __global__ void __launch_bounds__(JOIN_THREADS)
     if (threadIdx.x == 0) out[blockIdx.x] = v;
 }
 
+/* Bits of the largest key (the number of buckets, for zero digits). */
+unsigned key_bits(unsigned c, unsigned group) {
+    return 32 - (unsigned)__builtin_clz(group << (c - 1));
+}
+
 /* The parts of a window group's workspace. */
 template <class F> struct parts {
     uint32_t *keys, *values, *keys_sorted, *values_sorted, *start, *segment_at, *bucket_of, *length, *length_sorted,
@@ -221,11 +226,10 @@ cuzk_status group_enqueue(const msm_plan &plan, unsigned first, unsigned group, 
                           const uint32_t *index, const fr *scalars, void *work, cudaStream_t stream, cuzk_error *err) {
     parts<F> p = lay_out<F>(plan.n, plan.c, group, work);
     size_t pairs = plan.n * group, temp = p.temp_bytes;
-    int key_bits = 32 - __builtin_clz(p.buckets);
     digits_kernel<<<blocks_for(plan.n, 256), 256, 0, stream>>>(p.keys, p.values, scalars, plan.n, plan.c, first, group,
                                                                bias_for(plan.c, plan.windows), p.buckets);
     CUDA_TRY(cub::DeviceRadixSort::SortPairs(p.temp, temp, p.keys, p.keys_sorted, p.values, p.values_sorted, pairs, 0,
-                                             key_bits, stream));
+                                             (int)key_bits(plan.c, group), stream));
     starts_kernel<<<blocks_for(pairs + 1, 256), 256, 0, stream>>>(p.start, p.keys_sorted, pairs, p.buckets);
     segment_count_kernel<<<blocks_for(p.buckets + 1, 256), 256, 0, stream>>>(p.id, p.start, p.buckets);
     temp = p.temp_bytes;
@@ -265,9 +269,11 @@ template <class F> msm_plan msm_plan_for(size_t n, size_t budget) {
         if (one > budget && best.c) continue;
         if (!best.c || cost < best_cost) best = {n, c, windows, 1, one}, best_cost = cost;
     }
+    /* More windows at once save launches, but no more than keep the sort's number of 8-bit passes. */
+    unsigned bits = key_bits(best.c, 1), most = best.n >= ((size_t)1 << 22) ? (bits + 7) / 8 * 8 : 32;
     for (unsigned g = 2; g <= best.windows; g++) {
         size_t bytes = lay_out<F>(n, best.c, g, nullptr).bytes;
-        if (bytes > budget || n * g >= (1ull << 31) || ((uint64_t)g << (best.c - 1)) >= (1ull << 31)) break;
+        if (bytes > budget || n * g >= (1ull << 31) || key_bits(best.c, g) > most) break;
         best.group = g;
         best.bytes = bytes;
     }

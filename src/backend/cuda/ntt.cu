@@ -57,21 +57,26 @@ __device__ __forceinline__ void shared_round(tile &t, unsigned columns, unsigned
     __syncthreads();
 }
 
-/* R levels starting at level `first` of a transform of 2^k elements. */
+/* R levels starting at level `first` of a transform of 2^k elements. Each element is multiplied at loading: in the
+ * forward transform by this pass's power, in the inverse one by that of the pass before (of `before` levels; 0: none).
+ */
 template <int R, bool DIT>
 __global__ void __launch_bounds__(THREADS, 2)
-    pass_kernel(fr *data, unsigned k, unsigned first, power_table root, const fr *small) {
+    pass_kernel(fr *data, unsigned k, unsigned first, unsigned before, power_table root, const fr *small) {
     extern __shared__ uint4 ntt_shared[];
     tile t = {ntt_shared, ntt_shared + TILE};
     constexpr unsigned COLUMNS = TILE >> R;
     unsigned column = threadIdx.x % COLUMNS, g = threadIdx.x / COLUMNS;
     uint64_t col = (uint64_t)blockIdx.x * COLUMNS + column, stride = 1ull << (k - first - R);
     bool here = col < (1ull << (k - R));
-    uint64_t lo = col & (stride - 1), base = ((col >> (k - first - R)) << (k - first)) | lo;
+    uint64_t lo = col & (stride - 1), high = col >> (k - first - R), base = (high << (k - first)) | lo;
+    uint32_t q = 0; /* inverse: the frequency that the pass before left in this block */
+    if (!DIT && before) q = __brev((uint32_t)high & ((1u << before) - 1)) >> (32 - before);
     for (unsigned v = 0; v < 8; v++) {
         unsigned row = v * (1u << (R - 3)) + g;
         fr x = here ? data[base + row * stride] : fr::zero();
-        if (DIT && lo != 0) x = x * root.at((uint32_t)((lo * (__brev(row) >> (32 - R))) << first));
+        uint64_t e = DIT ? lo * (__brev(row) >> (32 - R)) << first : (lo + row * stride) * q << (first - before);
+        if (e != 0) x = x * root.at((uint32_t)e);
         t.put(row * COLUMNS + column, x);
     }
     __syncthreads();
@@ -87,7 +92,6 @@ __global__ void __launch_bounds__(THREADS, 2)
     for (unsigned v = 0; v < 8; v++) {
         unsigned row = v * (1u << (R - 3)) + g;
         fr x = t.get(row * COLUMNS + column);
-        if (!DIT && lo != 0) x = x * root.at((uint32_t)((lo * (__brev(row) >> (32 - R))) << first));
         if (here) data[base + row * stride] = x;
     }
 }
@@ -109,35 +113,34 @@ template <bool DIT> __global__ void level_kernel(fr *data, unsigned k, unsigned 
 }
 
 template <int R, bool DIT>
-cuzk_status pass_enqueue(fr *data, unsigned k, unsigned first, power_table root, const fr *small, cudaStream_t stream,
-                         cuzk_error *err) {
+cuzk_status pass_enqueue(fr *data, unsigned k, unsigned first, unsigned before, power_table root, const fr *small,
+                         cudaStream_t stream, cuzk_error *err) {
     constexpr size_t shared = TILE * sizeof(fr);
     CUDA_TRY(cudaFuncSetAttribute(pass_kernel<R, DIT>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
     pass_kernel<R, DIT>
-        <<<blocks_for(1ull << (k - R), TILE >> R), THREADS, shared, stream>>>(data, k, first, root, small);
+        <<<blocks_for(1ull << (k - R), TILE >> R), THREADS, shared, stream>>>(data, k, first, before, root, small);
     CUDA_TRY(cudaGetLastError());
     return CUZK_OK;
 }
 
 /* Levels [first, first + r) for r of 9, 6, 3 or 1. */
 template <bool DIT>
-cuzk_status levels_enqueue(fr *data, unsigned k, unsigned first, unsigned r, power_table root, const fr *small,
-                           cudaStream_t stream, cuzk_error *err) {
-    if (r == 9) return pass_enqueue<9, DIT>(data, k, first, root, small, stream, err);
-    if (r == 6) return pass_enqueue<6, DIT>(data, k, first, root, small, stream, err);
-    if (r == 3) return pass_enqueue<3, DIT>(data, k, first, root, small, stream, err);
+cuzk_status levels_enqueue(fr *data, unsigned k, unsigned first, unsigned r, unsigned before, power_table root,
+                           const fr *small, cudaStream_t stream, cuzk_error *err) {
+    if (r == 9) return pass_enqueue<9, DIT>(data, k, first, before, root, small, stream, err);
+    if (r == 6) return pass_enqueue<6, DIT>(data, k, first, before, root, small, stream, err);
+    if (r == 3) return pass_enqueue<3, DIT>(data, k, first, before, root, small, stream, err);
     level_kernel<DIT><<<blocks_for(1ull << (k - 1), 256), 256, 0, stream>>>(data, k, first, root);
     CUDA_TRY(cudaGetLastError());
     return CUZK_OK;
 }
 
-/* Cuts k levels into passes, largest first. */
+/* Cuts k levels into passes: single levels first (their powers are their own affair), then from small to large. */
 unsigned cut(unsigned k, unsigned *sizes) {
     unsigned n = 0;
-    for (; k >= 9; k -= 9) sizes[n++] = 9;
-    if (k >= 6) sizes[n++] = 6, k -= 6;
-    if (k >= 3) sizes[n++] = 3, k -= 3;
-    for (; k > 0; k--) sizes[n++] = 1;
+    for (unsigned i = 0; i < k % 3; i++) sizes[n++] = 1;
+    if (k / 3 % 3 != 0) sizes[n++] = k / 3 % 3 * 3;
+    for (unsigned i = 0; i < k / 9; i++) sizes[n++] = 9;
     return n;
 }
 
@@ -186,8 +189,9 @@ void ntt_tables_place(ntt_tables *t, unsigned log2, const fr *block) {
 cuzk_status ntt_inverse_enqueue(const ntt_tables *t, fr *data, cudaStream_t stream, cuzk_error *err) {
     unsigned sizes[32], n = cut(t->log2, sizes), first = 0;
     for (unsigned i = 0; i < n; first += sizes[i++]) {
+        unsigned before = i > 0 && sizes[i - 1] > 1 ? sizes[i - 1] : 0;
         cuzk_status s =
-            levels_enqueue<false>(data, t->log2, first, sizes[i], t->inverse, t->small_inverse, stream, err);
+            levels_enqueue<false>(data, t->log2, first, sizes[i], before, t->inverse, t->small_inverse, stream, err);
         if (s != CUZK_OK) return s;
     }
     return CUZK_OK;
@@ -197,7 +201,8 @@ cuzk_status ntt_forward_enqueue(const ntt_tables *t, fr *data, cudaStream_t stre
     unsigned sizes[32], n = cut(t->log2, sizes), first = t->log2;
     for (unsigned i = n; i-- > 0;) {
         first -= sizes[i];
-        cuzk_status s = levels_enqueue<true>(data, t->log2, first, sizes[i], t->forward, t->small_forward, stream, err);
+        cuzk_status s =
+            levels_enqueue<true>(data, t->log2, first, sizes[i], 0, t->forward, t->small_forward, stream, err);
         if (s != CUZK_OK) return s;
     }
     return CUZK_OK;

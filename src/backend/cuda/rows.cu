@@ -16,8 +16,10 @@ __device__ __forceinline__ fr term(const rows_shape &s, const rows_segment &g, c
         if (v & VAR_OWN) index += g.first_input + copy * g.inputs;
         x = w.inputs[index];
     } else {
-        if (v & VAR_OWN) index += g.first_aux + copy * g.aux;
-        else if (g.n_params && (v & VAR_PARAM)) index = g.params[copy * g.n_params + (v & (VAR_PARAM - 1))];
+        if (v & VAR_OWN)
+            index += g.first_aux + copy * g.aux;
+        else if (g.n_params && (v & VAR_PARAM))
+            index = g.params[copy * g.n_params + (v & (VAR_PARAM - 1))];
         if (!s.is_field.get(index)) {
             *none = !(w.bits[index / 64] >> (index % 64) & 1);
             if (*none) return x;

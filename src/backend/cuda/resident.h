@@ -1,0 +1,46 @@
+/* Inside the C side of the CUDA backend: the loaded module, what stays in device memory, and shapes as the device side
+ * wants them. */
+#ifndef CUZK_BACKEND_CUDA_RESIDENT_H
+#define CUZK_BACKEND_CUDA_RESIDENT_H
+
+#include "backend/cuda/backend.h"
+#include "backend/cuda/gpu.h"
+
+/* The module's table; NULL when it cannot be used. */
+const gpu_api *cuda_module(void);
+
+/* A shape or a key in device memory. */
+typedef struct resident {
+    unsigned device;
+    uint64_t id; /* of the shape or key; 0: free slot */
+    bool is_key;
+    void *object; /* gpu_shape or gpu_key */
+    unsigned users;
+    uint64_t used_at;
+} resident;
+
+typedef cuzk_status (*resident_maker)(void **out, unsigned device, const void *source, cuzk_error *err);
+/* Finds the object, or makes it, putting out others that nobody uses while memory is short. One maker at a time: two
+ * proofs never load one key twice. Give it back with resident_give. */
+cuzk_status resident_take(resident **out, unsigned device, uint64_t id, bool is_key, resident_maker make,
+                          const void *source, cuzk_error *err);
+void resident_give(resident *r); /* accepts NULL */
+/* Puts out the least recently used one that nobody uses on the device; false when there is none. */
+bool resident_put_out_one(unsigned device);
+/* The entry of an id on a device that is already there, without taking it; NULL when absent. */
+resident *resident_find(unsigned device, uint64_t id, bool is_key);
+
+typedef struct shape_source {
+    gpu_shape_source gpu;
+    uint64_t *bitmaps; /* three of them */
+    uint32_t *b_inputs;
+    fr *ntt;
+} shape_source;
+cuzk_status shape_source_make(shape_source *s, const shape *sh, const ntt_root *root, cuzk_error *err);
+void shape_source_free(shape_source *s);
+cuzk_status resident_make_shape(void **out, unsigned device, const void *source, cuzk_error *err);
+/* low[i] = scale base^i, i < 2^low_bits; high[i] = base^(i 2^low_bits), as gpu_ntt_elements orders them. Returns the
+ * end. */
+fr *power_tables(fr *at, unsigned log2, unsigned low_bits, const fr *base, const fr *scale);
+
+#endif

@@ -1,0 +1,196 @@
+/* Whole jobs on a CUDA device, from the prover input to verified proofs, with a development key made there: the way to
+ * measure a full-size proof without a 47 GB key file.
+ *
+ *   cuda_full porep C1.json [jobs]                  (cuzk synth-sector porep --size 32GiB --seed 1 --out DIR makes the
+ * input) cuda_full KIND REQUEST.json VANILLA… [jobs]
+ *
+ * Prints the times of the parts, of one partition alone, then of whole jobs with synthesis beside proving, host and
+ * device memory. */
+#undef NDEBUG
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/cuda/backend.h"
+#include "base/cpu.h"
+#include "circuit/job.h"
+#include "groth16/prove.h"
+#include "groth16/setup.h"
+
+#define AHEAD 3     /* witnesses that may wait */
+#define IN_FLIGHT 2 /* proofs on the device at once */
+
+static cuzk_error err;
+static void must(cuzk_status s) {
+    if (s == CUZK_OK) return;
+    printf("status %d: %s (%s) expected %s found %s\n", s, err.what, err.where, err.expected, err.found);
+    exit(5);
+}
+static double since(double *mark) {
+    double now = cpu_monotonic_seconds(), took = now - *mark;
+    *mark = now;
+    return took;
+}
+
+/* ---- a bounded queue of written witnesses, in partition order ---- */
+
+typedef struct line {
+    const job *j;
+    const shape *sh;
+    witness w[AHEAD];
+    unsigned made, taken, total;
+    bool ready[AHEAD];
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+} line;
+
+static void *synthesize(void *user) {
+    line *l = user;
+    for (;;) {
+        pthread_mutex_lock(&l->lock);
+        while (l->made < l->total && l->made - l->taken >= AHEAD) pthread_cond_wait(&l->changed, &l->lock);
+        unsigned k = l->made;
+        if (k < l->total) l->made++;
+        pthread_mutex_unlock(&l->lock);
+        if (k >= l->total) return NULL;
+        cuzk_error e;
+        const circuit *c = &l->j->circuit;
+        cuzk_status s = witness_write(&l->w[k % AHEAD], l->sh, c->kind->synthesize, c->params,
+                                      c->kind->instance(l->j, k % l->j->partitions), &e);
+        assert(s == CUZK_OK);
+        pthread_mutex_lock(&l->lock);
+        l->ready[k % AHEAD] = true;
+        pthread_cond_broadcast(&l->changed);
+        pthread_mutex_unlock(&l->lock);
+    }
+}
+
+static witness take(line *l, unsigned k) {
+    pthread_mutex_lock(&l->lock);
+    while (!l->ready[k % AHEAD]) pthread_cond_wait(&l->changed, &l->lock);
+    witness w = l->w[k % AHEAD];
+    l->ready[k % AHEAD] = false;
+    l->taken++;
+    pthread_cond_broadcast(&l->changed);
+    pthread_mutex_unlock(&l->lock);
+    return w;
+}
+
+static void print_times(const char *what, const prove_times *t) {
+    printf("%s: eval %.3f ntt %.3f h %.3f l %.3f a %.3f b_g1 %.3f b_g2 %.3f finish %.3f, wall %.3f s\n", what, t->eval,
+           t->ntt, t->msm_h, t->msm_l, t->msm_a, t->msm_b_g1, t->msm_b_g2, t->finish, t->total);
+}
+
+/* jobs times the job's partitions, synthesis on `writers` threads beside; returns seconds. Every job's proofs are
+ * checked together. */
+static double run_jobs(const backend *gpu, const job *j, const shape *sh, const proving_key *key, unsigned jobs,
+                       unsigned writers, pool *p) {
+    line l = {.j = j, .sh = sh, .total = jobs * j->partitions};
+    pthread_mutex_init(&l.lock, NULL);
+    pthread_cond_init(&l.changed, NULL);
+    pthread_t t[16];
+    double start = cpu_monotonic_seconds();
+    for (unsigned i = 0; i < writers; i++) pthread_create(&t[i], NULL, synthesize, &l);
+    size_t n = j->circuit.kind->public_count(&j->circuit);
+    groth16_proof *proofs = calloc(j->partitions, sizeof *proofs);
+    fr **inputs = calloc(j->partitions, sizeof *inputs);
+    for (unsigned i = 0; i < j->partitions; i++) {
+        inputs[i] = malloc((n + 1) * sizeof(fr));
+        j->circuit.kind->public_inputs(j, i, inputs[i]);
+    }
+    pending_proof *flying[IN_FLIGHT] = {0};
+    unsigned started = 0, finished = 0;
+    prove_times times;
+    while (finished < l.total) {
+        while (started < l.total && started - finished < IN_FLIGHT) {
+            witness w = take(&l, started);
+            prove_request q = {.key = key, .shape = sh, .witness = &w};
+            must(groth16_blinding(&q.r, &q.s, &err));
+            must(gpu->prove_start(0, &flying[started++ % IN_FLIGHT], &q, p, NULL, &err));
+        }
+        unsigned k = finished % j->partitions;
+        must(gpu->prove_finish(flying[finished++ % IN_FLIGHT], &proofs[k], &times, &err));
+        if (k + 1 == j->partitions)
+            must(groth16_verify_batch(&key->vk, proofs, (const fr *const *)inputs, n, j->partitions, p, &err));
+    }
+    for (unsigned i = 0; i < writers; i++) pthread_join(t[i], NULL);
+    for (unsigned i = 0; i < j->partitions; i++) free(inputs[i]);
+    free(inputs);
+    free(proofs);
+    return cpu_monotonic_seconds() - start;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 3) {
+        printf("see the head of tests/cuda/full.c\n");
+        return 2;
+    }
+    const char *why;
+    const backend *gpu = backend_cuda(&why);
+    if (!gpu) {
+        printf("no CUDA backend: %s\n", why);
+        return 77;
+    }
+    pool *p = pool_create(0, &err);
+    assert(p);
+    unsigned jobs = 0;
+    if (strspn(argv[argc - 1], "0123456789") == strlen(argv[argc - 1])) jobs = (unsigned)atoi(argv[--argc]);
+    bool porep = strcmp(argv[1], "porep") == 0;
+    job_files files = {.c1 = porep ? argv[2] : NULL,
+                       .request = porep ? NULL : argv[2],
+                       .vanilla = (const char *const *)argv + 3,
+                       .n_vanilla = (size_t)argc - 3};
+    double mark = cpu_monotonic_seconds();
+    job j;
+    must(job_open(&j, argv[1], &files, false, &err));
+    printf("%s, %u partitions: read %.2f s", j.circuit.name, j.partitions, since(&mark));
+    must(j.circuit.kind->job_check(&j, p, NULL, &err));
+    printf(", checked %.2f s", since(&mark));
+    shape *sh;
+    must(shape_record(&sh, j.circuit.kind->synthesize, j.circuit.params, NULL, &err));
+    printf(", shape %.2f s (%.0f MB)\n", since(&mark), (double)shape_bytes(sh) / 1e6);
+    fr t[5];
+    for (int i = 0; i < 5; i++) must(fr_random(&t[i], &err));
+    proving_key key;
+    must(backend_cuda_setup(0, &key, sh, t, &err));
+    printf("key made on the device in %.2f s\n", since(&mark));
+    fflush(stdout);
+    for (int round = 0; round < 3; round++) { /* one partition alone */
+        witness w;
+        double alone = cpu_monotonic_seconds();
+        must(
+            witness_write(&w, sh, j.circuit.kind->synthesize, j.circuit.params, j.circuit.kind->instance(&j, 0), &err));
+        double synthesis = cpu_monotonic_seconds() - alone;
+        prove_request q = {.key = &key, .shape = sh, .witness = &w};
+        must(groth16_blinding(&q.r, &q.s, &err));
+        groth16_proof proof;
+        prove_times times;
+        must(groth16_prove(gpu, 0, &proof, &times, &q, p, NULL, &err));
+        print_times("one partition, device seconds", &times);
+        printf("  synthesis %.3f s, in all %.3f s, verified\n", synthesis, cpu_monotonic_seconds() - alone);
+        fflush(stdout);
+    }
+    uint64_t live, peak;
+    prove_plan plan;
+    must(gpu->plan(0, sh, 1, 0, 0, &plan, &err));
+    backend_cuda_memory(0, &live, &peak);
+    printf("device bytes: plan of one proof %llu; live %llu\n", (unsigned long long)plan.device_bytes,
+           (unsigned long long)live);
+    if (jobs) {
+        double s = run_jobs(gpu, &j, sh, &key, jobs, 4, p);
+        printf("%u jobs of %u partitions: %.2f s, %.2f s a proof, all verified\n", jobs, j.partitions, s, s / jobs);
+    }
+    backend_cuda_memory(0, &live, &peak);
+    printf("device bytes: peak %llu, live %llu; host: peak RSS %.2f GB, tracked peak %.2f GB\n",
+           (unsigned long long)peak, (unsigned long long)live, (double)cpu_peak_rss_bytes() / 1e9,
+           (double)buffer_total_stats().peak_bytes / 1e9);
+    backend_cuda_release_key(&key);
+    backend_cuda_evict();
+    shape_destroy(sh);
+    job_close(&j);
+    pool_destroy(p);
+    return 0;
+}
