@@ -112,6 +112,15 @@ static cuzk_status development_key(proving *p, cuzk_error *err) {
     return CUZK_OK;
 }
 
+/* What the proofs of a non-interactive PoRep are not yet; NULL for other circuits. */
+static const char *shortcoming(const proving *p) {
+    return strncmp(cuzk_circuit_name(cuzk_job_circuit(p->job)), "porep-ni-", 9) == 0
+               ? "the chain takes non-interactive PoRep proofs aggregated only, and aggregation is not there yet: "
+                 "these "
+                 "are the partitions' proofs"
+               : NULL;
+}
+
 static cuzk_status prove_work(proving *p, cuzk_error *err) {
     const args *a = p->a;
     cuzk_key_check check;
@@ -128,6 +137,7 @@ static cuzk_status prove_work(proving *p, cuzk_error *err) {
     if (a->given[OPT_DEV_KEY] && development_key(p, err)) return err->status;
     if (cuzk_key_open(&p->key, a->context, p->key_path, check, a->control, err)) return err->status;
     p->key_seconds = cpu_monotonic_seconds() - start;
+    if (shortcoming(p)) warn_loudly("%s", shortcoming(p));
     if (options.insecure_rs)
         warn_loudly("r and s are taken from %s: these proofs are for tests only", options.insecure_rs);
     p->proofs = calloc(p->n, CUZK_PROOF_BYTES);
@@ -145,6 +155,7 @@ static void put_report(const proving *p, json_out *o) {
     put_hex(o, "proof_sha256", digest, sizeof digest);
     put_text(o, "circuit", cuzk_circuit_name(cuzk_job_circuit(p->job)));
     put_number(o, "partitions", r->partitions);
+    if (shortcoming(p)) put_text(o, "note", shortcoming(p));
     put_bool(o, "verified", true);
     put_text(o, "key", cuzk_key_origin_name(cuzk_key_get_origin(p->key)));
     put_text(o, "params", p->key_path);

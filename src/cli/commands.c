@@ -71,9 +71,11 @@ const command commands[] = {
     {.words = "prove",
      .operands = "KIND " JOB_USAGE " --out FILE [--params FILE | --dev-key]",
      .summary = "prove a job",
-     .more = JOB_HELP KEY_HELP "FILE gets the proofs of all partitions in order, 192 bytes each, after every one was "
-                               "verified; it is not made when\n"
-                               "one fails. The memory needed is told and compared with --memory before any work.\n",
+     .more = JOB_HELP KEY_HELP
+     "FILE gets the proofs of all partitions in order, 192 bytes each, after every one was "
+     "verified; it is not made when\n"
+     "one fails. The memory needed is told and compared with --memory before any work. For non-interactive PoRep "
+     "these\nare the partitions' proofs; the chain wants them aggregated, which is not there yet.\n",
      .example = "cuzk prove porep --c1 c1.json --out proof.bin --dev-key",
      .options = WORKING | JOB_INPUT | BIT(DEVICE) | BIT(DEVICE_MEMORY) | BIT(PARAMS) | BIT(DEV_KEY) | BIT(KEY_CHECK) |
                 BIT(PARTITION) | BIT(OUT) | BIT(INSECURE_RS),

@@ -113,6 +113,7 @@ class Flow(CliTest):
                       "--json", timeout=1200)
         self.assertEqual(a.status, 0, a.err)
         self.assertEqual((a.json["partitions"], out.stat().st_size), (2, 384))
+        self.assertIn("aggregated", a.json["note"])
         verify = ["verify", "porep", "--c1", c1, "--vk", self.key["vk"], out, "--json", "--partition"]
         self.assertEqual(self.cuzk(*verify, "12,3").json["valid"], True)
         swapped = self.cuzk(*verify, "3,12")

@@ -103,6 +103,15 @@ class Usage(CliTest):
 
 
 class Form(CliTest):
+    def test_foreign_bytes_do_not_reach_the_terminal(self):
+        a = self.cuzk("key", "inspect", "/nowhere/\x1b[31m\x07")
+        self.assertEqual(a.status, 3)
+        self.assertIn(b"/nowhere/?[31m?", a.err)
+
+    def test_every_common_option_may_come_first(self):
+        for option in (["--threads", "1"], ["--memory", "1GiB"], ["--device", "cpu"], ["--device-memory", "1GiB"]):
+            self.assertEqual(self.cuzk(*option, "plan", "porep", "--size", "2KiB", "--help").status, 0, option)
+
     def test_options_anywhere(self):
         want = self.cuzk("key", "inspect", CUBE / "vk.bin", "--json").json
         self.assertEqual(self.cuzk("--json", "key", "inspect", CUBE / "vk.bin").json, want)
