@@ -479,6 +479,22 @@ static void bump(const flip *f, bool back) {
     }
 }
 
+/* Another seed gives other challenges, another API version other parents, another comm_d another root. */
+static void other_facts(porep_job *j, porep_partition *q, pool *workers) {
+    cuzk_error err;
+    j->seed[0] ^= 1;
+    assert_int_equal(porep_vanilla_check(j, workers, NULL, &err), CUZK_UNSATISFIED);
+    assert_non_null(strstr(err.where, "partition 0, challenge 0"));
+    j->seed[0] ^= 1;
+    j->registered.api_version = 100;
+    assert_int_equal(porep_vanilla_check(j, workers, NULL, &err), CUZK_UNSATISFIED);
+    assert_non_null(strstr(err.where, "drg parent"));
+    j->registered.api_version = 110;
+    q->comm_d = q->comm_r;
+    assert_int_equal(porep_vanilla_check(j, workers, NULL, &err), CUZK_UNSATISFIED);
+    assert_non_null(strstr(err.where, "tree D"));
+}
+
 static void test_tampering(void **state) {
     (void)state;
     cuzk_error err;
@@ -549,18 +565,7 @@ static void test_tampering(void **state) {
     }
     assert_int_equal(porep_vanilla_check(&j, workers, NULL, &err), CUZK_OK);
 
-    /* Facts: another seed, replica id, API version give other challenges, labels, parents. */
-    j.seed[0] ^= 1;
-    assert_int_equal(porep_vanilla_check(&j, workers, NULL, &err), CUZK_UNSATISFIED);
-    assert_non_null(strstr(err.where, "partition 0, challenge 0"));
-    j.seed[0] ^= 1;
-    j.registered.api_version = 100;
-    assert_int_equal(porep_vanilla_check(&j, workers, NULL, &err), CUZK_UNSATISFIED);
-    assert_non_null(strstr(err.where, "drg parent"));
-    j.registered.api_version = 110;
-    q->comm_d = q->comm_r;
-    assert_int_equal(porep_vanilla_check(&j, workers, NULL, &err), CUZK_UNSATISFIED);
-    assert_non_null(strstr(err.where, "tree D"));
+    other_facts(&j, q, workers);
     pool_destroy(workers);
     arena_destroy(a);
 }
