@@ -7,7 +7,7 @@
 # says which tools are missing.
 set -euo pipefail
 
-packages=(gcc g++ libc6-dev cmake ninja-build libssl-dev libyajl-dev libcmocka-dev python3 clang-format)
+packages=(gcc g++ libc6-dev cmake ninja-build libssl-dev libyajl-dev libcmocka-dev python3 clang-format pari-gp)
 [ "${1-}" != fuzz ] || packages+=(clang llvm)
 
 if ! command -v dpkg-query >/dev/null; then

@@ -21,7 +21,10 @@
     static void G##_against_blst(void **state) {                                                                       \
         (void)state;                                                                                                   \
         blst_oracle blst = {0};                                                                                        \
-        if (!blst_open(&blst, FALLBACK)) skip();                                                                       \
+        if (!blst_open(&blst, FALLBACK)) {                                                                             \
+            printf("SKIPPED: no blst (tools/oracles/fetch_blst.sh)\n");                                                \
+            skip();                                                                                                    \
+        }                                                                                                              \
         const size_t most = (size_t)1 << 16;                                                                           \
         fr_canon *logs = test_scalars(most), *scalars = test_scalars(most);                                            \
         G##_affine *points = G##_points(logs, most);                                                                   \
