@@ -8,21 +8,16 @@
  */
 #include "circuit/porep/vanilla.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include "base/hash.h"
-#include "base/text.h"
+#include "circuit/fault.h"
 #include "circuit/porep/graph.h"
 #include "math/poseidon.h"
 
 typedef struct check_run {
     const porep_job *job;
     porep_graph graph;
-    pthread_mutex_t lock;
-    atomic_size_t worst; /* lowest tile with a fault */
-    cuzk_error fault;
+    fault_first fault;
 } check_run;
 
 /* One challenge under check. */
@@ -32,37 +27,6 @@ typedef struct checked {
     const porep_challenge *c;
     cuzk_error err;
 } checked;
-
-static bool fault(checked *k, const char *part, const char *what) {
-    cuzk_fail(&k->err, CUZK_UNSATISFIED, "the vanilla proof is false: %s", what);
-    cuzk_fail_where(&k->err, "%s", part);
-    return false;
-}
-
-static void hex_be(char out[65], const fr *v) {
-    uint8_t b[32];
-    fr_to_be_bytes(b, v);
-    text_hex(out, b, 32);
-}
-
-static bool same(checked *k, const char *part, const char *what, const fr *expected, const fr *found) {
-    if (fr_eq(expected, found)) return true;
-    char hex[65];
-    fault(k, part, what);
-    hex_be(hex, expected);
-    cuzk_fail_expected(&k->err, "%s", hex);
-    hex_be(hex, found);
-    cuzk_fail_found(&k->err, "%s", hex);
-    return false;
-}
-
-static bool same_number(checked *k, const char *part, const char *what, uint64_t expected, uint64_t found) {
-    if (expected == found) return true;
-    fault(k, part, what);
-    cuzk_fail_expected(&k->err, "%llu", (unsigned long long)expected);
-    cuzk_fail_found(&k->err, "%llu", (unsigned long long)found);
-    return false;
-}
 
 static void column_name(char *out, size_t n, unsigned i) {
     if (i == 0)
@@ -75,9 +39,10 @@ static void column_name(char *out, size_t n, unsigned i) {
 
 static bool check_tree(checked *k, const char *part, const merkle_form *f, const merkle_path *path, uint64_t node) {
     fr root;
-    if (!same_number(k, part, "the path is of another node", node, merkle_path_index(f, path))) return false;
+    if (!fault_same_number(&k->err, part, "the path is of another node", "", node, merkle_path_index(f, path)))
+        return false;
     merkle_path_root(f, path, &root);
-    return same(k, part, "the path does not lead to its root", &path->root, &root);
+    return fault_same(&k->err, part, "the path does not lead to its root", &path->root, &root);
 }
 
 static bool check_numbers(checked *k, const check_run *run, uint64_t challenge) {
@@ -90,14 +55,17 @@ static bool check_numbers(checked *k, const check_run *run, uint64_t challenge) 
             snprintf(part, sizeof part, "label of layer %u", i + 1);
         else
             snprintf(part, sizeof part, "encoding");
-        if (!same_number(k, part, "the node is not the challenge", challenge, l->node)) return false;
-        if (!same_number(k, part, "the layer number is wrong", i < p->layers ? i + 1 : i, l->layer)) return false;
+        if (!fault_same_number(&k->err, part, "the node is not the challenge", "", challenge, l->node)) return false;
+        if (!fault_same_number(&k->err, part, "the layer number is wrong", "", i < p->layers ? i + 1 : i, l->layer))
+            return false;
     }
     porep_graph_parents(&run->graph, challenge, parents);
     for (unsigned i = 0; i <= POREP_PARENTS; i++) {
         column_name(part, sizeof part, i);
         uint64_t want = i == 0 ? challenge : parents[i - 1];
-        if (!same_number(k, part, "the column is of another node", want, porep_column_of(k->c, i)->index)) return false;
+        if (!fault_same_number(&k->err, part, "the column is of another node", "", want,
+                               porep_column_of(k->c, i)->index))
+            return false;
     }
     return true;
 }
@@ -110,9 +78,9 @@ static bool check_columns(checked *k) {
         const porep_column *col = porep_column_of(k->c, i);
         column_name(part, sizeof part, i);
         poseidon_hash(poseidon_get(p->layers), &hash, col->rows);
-        if (!same(k, part, "the rows do not hash to the leaf", &col->path.leaf, &hash)) return false;
+        if (!fault_same(&k->err, part, "the rows do not hash to the leaf", &col->path.leaf, &hash)) return false;
         if (!check_tree(k, part, &p->tree_r, &col->path, col->index)) return false;
-        if (!same(k, part, "the root is not comm_c", &k->partition->comm_c, &col->path.root)) return false;
+        if (!fault_same(&k->err, part, "the root is not comm_c", &k->partition->comm_c, &col->path.root)) return false;
     }
     return true;
 }
@@ -121,10 +89,11 @@ static bool check_commitments(checked *k) {
     const porep_partition *q = k->partition, *first = &k->job->partitions[0];
     fr both[2] = {q->comm_c, q->comm_r_last}, hash;
     poseidon_hash(poseidon_get(2), &hash, both);
-    return same(k, "commitments", "comm_c is not that of the first challenge", &first->comm_c, &q->comm_c) &&
-           same(k, "commitments", "comm_r_last is not that of the first challenge", &first->comm_r_last,
-                &q->comm_r_last) &&
-           same(k, "commitments", "comm_r is not the hash of comm_c and comm_r_last", &q->comm_r, &hash);
+    return fault_same(&k->err, "commitments", "comm_c is not that of the first challenge", &first->comm_c,
+                      &q->comm_c) &&
+           fault_same(&k->err, "commitments", "comm_r_last is not that of the first challenge", &first->comm_r_last,
+                      &q->comm_r_last) &&
+           fault_same(&k->err, "commitments", "comm_r is not the hash of comm_c and comm_r_last", &q->comm_r, &hash);
 }
 
 static bool check_labels(checked *k) {
@@ -143,14 +112,16 @@ static bool check_labels(checked *k) {
             fr_to_le_bytes(bytes[i], &rows[i]);
         }
         for (unsigned i = 0; i < POREP_LABEL_PARENTS; i++)
-            if (!same(k, part, "a parent is not its column's row", &rows[i % n], &l->parents[i])) return false;
+            if (!fault_same(&k->err, part, "a parent is not its column's row", &rows[i % n], &l->parents[i]))
+                return false;
         porep_label(label, k->job->replica_id, layer, l->node, (const uint8_t(*)[32])bytes, n);
         (void)fr_from_le_bytes(&made, label); /* 254 bits: always below the modulus */
-        if (!same(k, part, "the label is not that of its parents", &made, &k->c->x.rows[layer - 1])) return false;
+        if (!fault_same(&k->err, part, "the label is not that of its parents", &made, &k->c->x.rows[layer - 1]))
+            return false;
     }
     for (unsigned i = 0; i < POREP_LABEL_PARENTS; i++)
-        if (!same(k, "encoding", "a parent differs from the last layer's", &k->c->labels[p->layers - 1].parents[i],
-                  &k->c->encoding.parents[i]))
+        if (!fault_same(&k->err, "encoding", "a parent differs from the last layer's",
+                        &k->c->labels[p->layers - 1].parents[i], &k->c->encoding.parents[i]))
             return false;
     return true;
 }
@@ -159,15 +130,15 @@ static bool check_encoding(checked *k) {
     const porep_params *p = k->job->params;
     fr encoded;
     fr_add(&encoded, &k->c->x.rows[p->layers - 1], &k->c->d.leaf);
-    return same(k, "encoding", "the replica leaf is not label plus data", &encoded, &k->c->r.leaf);
+    return fault_same(&k->err, "encoding", "the replica leaf is not label plus data", &encoded, &k->c->r.leaf);
 }
 
 static bool check_challenge(checked *k, const check_run *run, uint64_t challenge) {
     const porep_params *p = k->job->params;
     return check_numbers(k, run, challenge) && check_tree(k, "tree D", &p->tree_d, &k->c->d, challenge) &&
-           same(k, "tree D", "the root is not comm_d", &k->partition->comm_d, &k->c->d.root) && check_columns(k) &&
-           check_tree(k, "tree R", &p->tree_r, &k->c->r, challenge) &&
-           same(k, "tree R", "the root is not comm_r_last", &k->partition->comm_r_last, &k->c->r.root) &&
+           fault_same(&k->err, "tree D", "the root is not comm_d", &k->partition->comm_d, &k->c->d.root) &&
+           check_columns(k) && check_tree(k, "tree R", &p->tree_r, &k->c->r, challenge) &&
+           fault_same(&k->err, "tree R", "the root is not comm_r_last", &k->partition->comm_r_last, &k->c->r.root) &&
            check_commitments(k) && check_labels(k) && check_encoding(k);
 }
 
@@ -175,7 +146,7 @@ static void check_tile(void *ctx, size_t tile, unsigned slot) {
     check_run *run = ctx;
     const porep_job *j = run->job;
     (void)slot;
-    if (tile > atomic_load(&run->worst)) return;
+    if (!fault_first_open(&run->fault, tile)) return;
     unsigned partition = (unsigned)(tile / j->params->challenges), i = (unsigned)(tile % j->params->challenges);
     uint64_t challenges[64];
     porep_challenges(j->params, j->replica_id, j->comm_r, j->seed, partition, challenges);
@@ -183,25 +154,14 @@ static void check_tile(void *ctx, size_t tile, unsigned slot) {
     k.c = &k.partition->challenges[i];
     if (check_challenge(&k, run, challenges[i])) return;
     cuzk_fail_within(&k.err, "partition %u, challenge %u (node %llu)", partition, i, (unsigned long long)challenges[i]);
-    pthread_mutex_lock(&run->lock);
-    if (tile < atomic_load(&run->worst)) {
-        atomic_store(&run->worst, tile);
-        run->fault = k.err;
-    }
-    pthread_mutex_unlock(&run->lock);
+    fault_first_note(&run->fault, tile, &k.err);
 }
 
 cuzk_status porep_vanilla_check(const porep_job *j, pool *p, const cuzk_control *control, cuzk_error *err) {
     check_run run = {.job = j};
     porep_graph_init(&run.graph, j->params->nodes, j->registered.api_version, j->registered.porep_id);
-    pthread_mutex_init(&run.lock, NULL);
-    atomic_init(&run.worst, SIZE_MAX);
+    fault_first_init(&run.fault);
     cuzk_status s =
         pool_run(p, control, "vanilla proof", (size_t)j->n_partitions * j->params->challenges, check_tile, &run, err);
-    if (s == CUZK_OK && atomic_load(&run.worst) != SIZE_MAX) {
-        *err = run.fault;
-        s = run.fault.status;
-    }
-    pthread_mutex_destroy(&run.lock);
-    return s;
+    return fault_first_end(&run.fault, s, err);
 }

@@ -8,51 +8,23 @@
  */
 #include "circuit/post/post.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
-#include "base/text.h"
+#include "circuit/fault.h"
 #include "math/poseidon.h"
 
 typedef struct check_run {
     const post_job *job;
-    pthread_mutex_t lock;
-    atomic_size_t worst; /* lowest sector with a fault */
-    cuzk_error fault;
+    fault_first fault; /* by sector */
 } check_run;
-
-static bool fault(cuzk_error *err, const char *part, const char *what) {
-    cuzk_fail(err, CUZK_UNSATISFIED, "the vanilla proof is false: %s", what);
-    cuzk_fail_where(err, "%s", part);
-    return false;
-}
-
-static bool same(cuzk_error *err, const char *part, const char *what, const fr *expected, const fr *found) {
-    uint8_t b[32];
-    char hex[65];
-    if (fr_eq(expected, found)) return true;
-    fault(err, part, what);
-    fr_to_be_bytes(b, expected);
-    text_hex(hex, b, 32);
-    cuzk_fail_expected(err, "%s", hex);
-    fr_to_be_bytes(b, found);
-    text_hex(hex, b, 32);
-    cuzk_fail_found(err, "%s", hex);
-    return false;
-}
 
 static bool check_path(cuzk_error *err, const post_params *p, const merkle_path *path, uint64_t challenge,
                        const fr *comm_r_last) {
     fr root;
     uint64_t index = merkle_path_index(&p->tree, path);
-    if (index != challenge) {
-        fault(err, "path", "the path is not that of the challenged leaf");
-        cuzk_fail_expected(err, "leaf %llu", (unsigned long long)challenge);
-        cuzk_fail_found(err, "leaf %llu", (unsigned long long)index);
+    if (!fault_same_number(err, "path", "the path is not that of the challenged leaf", "leaf", challenge, index))
         return false;
-    }
-    if (!same(err, "root", "the root is not comm_r_last", comm_r_last, &path->root)) return false;
+    if (!fault_same(err, "root", "the root is not comm_r_last", comm_r_last, &path->root)) return false;
     merkle_path_root(&p->tree, path, &root);
-    return same(err, "path", "the path does not lead to its root", comm_r_last, &root);
+    return fault_same(err, "path", "the path does not lead to its root", comm_r_last, &root);
 }
 
 static bool check_sector(const post_job *j, unsigned partition, unsigned slot, size_t sector, cuzk_error *err) {
@@ -63,7 +35,7 @@ static bool check_sector(const post_job *j, unsigned partition, unsigned slot, s
     fr both[2] = {proof->comm_c, proof->comm_r_last}, hash, comm_r;
     bool ok = fr_from_le_bytes(&comm_r, q->sectors[sector].comm_r); /* since opening */
     poseidon_hash(poseidon_get(2), &hash, both);
-    ok = ok && same(err, "commitments", "comm_r is not the hash of comm_c and comm_r_last", &comm_r, &hash);
+    ok = ok && fault_same(err, "commitments", "comm_r is not the hash of comm_c and comm_r_last", &comm_r, &hash);
     post_challenges(p, q->registered.api_version, q->randomness, q->sectors[sector].number,
                     post_sector_position(j, partition, slot), challenges);
     for (unsigned i = 0; ok && i < post_challenges_of_sector(p); i++) {
@@ -81,25 +53,14 @@ static void check_tile(void *ctx, size_t sector, unsigned pool_slot) {
     unsigned sectors = post_sectors(run->job->params);
     cuzk_error err = {0};
     (void)pool_slot;
-    if (sector > atomic_load(&run->worst)) return;
+    if (!fault_first_open(&run->fault, sector)) return;
     if (check_sector(run->job, (unsigned)(sector / sectors), (unsigned)(sector % sectors), sector, &err)) return;
-    pthread_mutex_lock(&run->lock);
-    if (sector < atomic_load(&run->worst)) {
-        atomic_store(&run->worst, sector);
-        run->fault = err;
-    }
-    pthread_mutex_unlock(&run->lock);
+    fault_first_note(&run->fault, sector, &err);
 }
 
 cuzk_status post_vanilla_check(const post_job *j, pool *p, const cuzk_control *control, cuzk_error *err) {
     check_run run = {.job = j};
-    pthread_mutex_init(&run.lock, NULL);
-    atomic_init(&run.worst, SIZE_MAX);
+    fault_first_init(&run.fault);
     cuzk_status s = pool_run(p, control, "vanilla proof", j->request.n, check_tile, &run, err);
-    if (s == CUZK_OK && atomic_load(&run.worst) != SIZE_MAX) {
-        *err = run.fault;
-        s = run.fault.status;
-    }
-    pthread_mutex_destroy(&run.lock);
-    return s;
+    return fault_first_end(&run.fault, s, err);
 }

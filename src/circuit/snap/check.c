@@ -6,17 +6,13 @@
  * reads the roots of challenge 0 only: here every path's own root must be right, too. Source:
  * docs/circuits/snap.md.
  */
-#include <pthread.h>
-#include <stdatomic.h>
-#include "base/text.h"
+#include "circuit/fault.h"
 #include "circuit/snap/snap.h"
 
 typedef struct check_run {
     const snap_job *job;
     fr phi;
-    pthread_mutex_t lock;
-    atomic_size_t worst; /* lowest tile with a fault */
-    cuzk_error fault;
+    fault_first fault;
 } check_run;
 
 /* One tile under check. */
@@ -28,35 +24,13 @@ typedef struct checked {
     cuzk_error err;
 } checked;
 
-static bool fault(checked *k, const char *part, const char *what) {
-    cuzk_fail(&k->err, CUZK_UNSATISFIED, "the vanilla proof is false: %s", what);
-    cuzk_fail_where(&k->err, "%s", part);
-    return false;
-}
-
-static void hex_be(char out[65], const fr *v) {
-    uint8_t b[32];
-    fr_to_be_bytes(b, v);
-    text_hex(out, b, 32);
-}
-
-static bool same(checked *k, const char *part, const char *what, const fr *expected, const fr *found) {
-    if (fr_eq(expected, found)) return true;
-    char hex[65];
-    fault(k, part, what);
-    hex_be(hex, expected);
-    cuzk_fail_expected(&k->err, "%s", hex);
-    hex_be(hex, found);
-    cuzk_fail_found(&k->err, "%s", hex);
-    return false;
-}
-
 /* ---- a partition ---- */
 
 static bool check_commitment(checked *k, const char *part, const fr *root, const fr *comm) {
     fr both[2] = {k->partition->comm_c, *root}, hash;
     poseidon_hash(poseidon_get(2), &hash, both);
-    return same(k, part, "the request's commitment is not the hash of comm_c and the tree's root", comm, &hash);
+    return fault_same(&k->err, part, "the request's commitment is not the hash of comm_c and the tree's root", comm,
+                      &hash);
 }
 
 /* From the apex leaves up to comm_d_new, beside the top of challenge 0's path. */
@@ -74,7 +48,7 @@ static bool check_apex(checked *k) {
         both[!right] = path->level[p->data_levels + p->apex_bits + i].siblings[0];
         merkle_hash_node(MERKLE_SHA256, 2, &row[0], both);
     }
-    return same(k, "apex", "the apex leaves do not lead to comm_d_new", &k->facts->comm_d_new, &row[0]);
+    return fault_same(&k->err, "apex", "the apex leaves do not lead to comm_d_new", &k->facts->comm_d_new, &row[0]);
 }
 
 static bool check_partition(checked *k) {
@@ -88,10 +62,8 @@ static bool check_partition(checked *k) {
 static bool check_place(checked *k, const char *part, const merkle_form *form, const merkle_path *path,
                         uint64_t challenge) {
     uint64_t index = merkle_path_index(form, path);
-    if (index == challenge) return true;
-    fault(k, part, "the path is not that of the challenged node");
-    cuzk_fail_expected(&k->err, "node %llu", (unsigned long long)challenge);
-    cuzk_fail_found(&k->err, "node %llu", (unsigned long long)index);
+    if (fault_same_number(&k->err, part, "the path is not that of the challenged node", "node", challenge, index))
+        return true;
     if (index >> k->p->random_bits != k->partition->k)
         cuzk_fail_hint(&k->err, "it is of partition %llu: give the partitions' files in order",
                        (unsigned long long)(index >> k->p->random_bits));
@@ -101,9 +73,9 @@ static bool check_place(checked *k, const char *part, const merkle_form *form, c
 static bool check_path(checked *k, const char *part, const merkle_form *form, const merkle_path *path,
                        const fr *expected, const char *root_what) {
     fr root;
-    if (!same(k, part, root_what, expected, &path->root)) return false;
+    if (!fault_same(&k->err, part, root_what, expected, &path->root)) return false;
     merkle_path_root(form, path, &root);
-    return same(k, part, "the path does not lead to its root", expected, &root);
+    return fault_same(&k->err, part, "the path does not lead to its root", expected, &root);
 }
 
 static bool check_label(checked *k, const snap_challenge *c, uint64_t challenge) {
@@ -111,7 +83,8 @@ static bool check_label(checked *k, const snap_challenge *c, uint64_t challenge)
     snap_rho(k->p, &rho, k->phi, challenge);
     fr_mul(&label, &c->d_new.leaf, &rho);
     fr_add(&label, &label, &c->r_old.leaf);
-    return same(k, "label", "the new replica's leaf is not the old one plus data times rho", &label, &c->r_new.leaf);
+    return fault_same(&k->err, "label", "the new replica's leaf is not the old one plus data times rho", &label,
+                      &c->r_new.leaf);
 }
 
 /* Where the data path meets the row of apex leaves. */
@@ -122,7 +95,7 @@ static bool check_apex_leaf(checked *k, const snap_challenge *c, uint64_t challe
     lowest.levels = p->data_levels;
     merkle_path_root(&lowest, &c->d_new, &node);
     size_t at = (size_t)(challenge >> p->data_levels) & (p->apex_leaves - 1u);
-    return same(k, "apex", "the data path does not meet its apex leaf", &k->partition->apex[at], &node);
+    return fault_same(&k->err, "apex", "the data path does not meet its apex leaf", &k->partition->apex[at], &node);
 }
 
 static bool check_challenge(checked *k, unsigned i, uint64_t challenge) {
@@ -144,7 +117,7 @@ static void check_tile(void *ctx, size_t tile, unsigned slot) {
     const snap_job *j = run->job;
     unsigned tiles = 1 + j->params->challenges, partition = (unsigned)(tile / tiles), at = (unsigned)(tile % tiles);
     (void)slot;
-    if (tile > atomic_load(&run->worst)) return;
+    if (!fault_first_open(&run->fault, tile)) return;
     checked k = {.p = j->params, .facts = &j->request, .partition = &j->partitions[partition], .phi = &run->phi};
     if (at == 0) {
         if (check_partition(&k)) return;
@@ -156,25 +129,14 @@ static void check_tile(void *ctx, size_t tile, unsigned slot) {
         cuzk_fail_within(&k.err, "partition %u, challenge %u (node %llu)", partition, at - 1,
                          (unsigned long long)challenges[at - 1]);
     }
-    pthread_mutex_lock(&run->lock);
-    if (tile < atomic_load(&run->worst)) {
-        atomic_store(&run->worst, tile);
-        run->fault = k.err;
-    }
-    pthread_mutex_unlock(&run->lock);
+    fault_first_note(&run->fault, tile, &k.err);
 }
 
 cuzk_status snap_vanilla_check(const snap_job *j, pool *p, const cuzk_control *control, cuzk_error *err) {
     check_run run = {.job = j};
     snap_phi(&run.phi, &j->request.comm_d_new, &j->request.comm_r_old);
-    pthread_mutex_init(&run.lock, NULL);
-    atomic_init(&run.worst, SIZE_MAX);
+    fault_first_init(&run.fault);
     size_t tiles = (size_t)j->params->partitions * (1 + j->params->challenges);
     cuzk_status s = pool_run(p, control, "vanilla proof", tiles, check_tile, &run, err);
-    if (s == CUZK_OK && atomic_load(&run.worst) != SIZE_MAX) {
-        *err = run.fault;
-        s = run.fault.status;
-    }
-    pthread_mutex_destroy(&run.lock);
-    return s;
+    return fault_first_end(&run.fault, s, err);
 }
