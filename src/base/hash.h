@@ -24,5 +24,7 @@ void hash_blake2b256_keyed(uint8_t out[32], const void *key, size_t key_len, con
 /* The SHA-256 compression function (FIPS 180-4 §6.2.2) on one block of 16 big-endian words; portable C, for tests and
  * constants. */
 void hash_sha256_compress(uint32_t state[8], const uint8_t block[64]);
+/* Its round constants (FIPS 180-4 §4.2.2). */
+extern const uint32_t hash_sha256_round[64];
 
 #endif
