@@ -16,6 +16,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 typedef struct cuzk_circuit cuzk_circuit;
 
@@ -59,6 +60,7 @@ typedef void (*cuzk_checkpoint)(void *user, uint64_t chunk, const uint8_t digest
 cuzk_status cuzk_circuit_hash(cuzk_context *context, cuzk_circuit *circuit, uint8_t digest[32], cuzk_checkpoint each,
                               void *user, const cuzk_control *control, cuzk_error *err);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -12,6 +12,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 typedef struct cuzk_context cuzk_context;
 
@@ -42,6 +43,7 @@ const char *cuzk_cpu_kernels(void);
 /* The processor's own name. Static string. */
 const char *cuzk_cpu_model(void);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -12,6 +12,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 typedef struct cuzk_error {
     cuzk_status status;
@@ -36,6 +37,7 @@ cuzk_status cuzk_fail_within(cuzk_error *err, const char *prefix_fmt, ...) CUZK_
 /* An errno as a status: ENOSPC and EDQUOT are DISK, ENOMEM is MEMORY, others IO. what = "<action>: <strerror>". */
 cuzk_status cuzk_fail_errno(cuzk_error *err, int errnum, const char *path, const char *action);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -13,6 +13,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 typedef struct cuzk_job cuzk_job;
 
@@ -48,6 +49,7 @@ size_t cuzk_job_public_count(const cuzk_job *job);
 /* out holds cuzk_job_public_count() elements of 32 bytes, big-endian. USAGE when there is no such partition. */
 cuzk_status cuzk_job_public_inputs(const cuzk_job *job, unsigned partition, uint8_t (*out)[32], cuzk_error *err);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -14,6 +14,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 typedef struct cuzk_key cuzk_key;
 typedef struct cuzk_vk cuzk_vk;
@@ -73,6 +74,7 @@ void cuzk_vk_close(cuzk_vk *vk);
 /* Public inputs a proof has, without ONE. */
 size_t cuzk_vk_inputs(const cuzk_vk *vk);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

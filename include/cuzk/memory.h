@@ -12,6 +12,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 #define CUZK_MAX_MEMORY_CLASSES 16
 
@@ -34,6 +35,7 @@ void cuzk_memory_reset_peaks(void);
 /* Frees a text that a cuzk function returned. Accepts NULL. */
 void cuzk_text_free(char *text);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

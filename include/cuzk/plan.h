@@ -11,6 +11,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* Seconds of wall time, estimated. Not on the list: opening and converting a key. */
 typedef struct cuzk_plan_seconds {
@@ -38,6 +39,7 @@ cuzk_status cuzk_plan_make(cuzk_context *context, cuzk_circuit *circuit, cuzk_pl
 /* MEMORY with need and limit when host_bytes and what is live now exceed the context's limit. */
 cuzk_status cuzk_plan_admit(cuzk_context *context, cuzk_circuit *circuit, const cuzk_control *control, cuzk_error *err);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -13,6 +13,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 #define CUZK_PROOF_BYTES 192u
 
@@ -58,6 +59,7 @@ cuzk_status cuzk_verify_groth16(cuzk_context *context, const cuzk_vk *vk, const 
                                 const size_t *n_inputs, size_t n, const uint8_t *proofs, size_t proofs_bytes,
                                 bool *valid, cuzk_error *err);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

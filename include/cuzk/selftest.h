@@ -10,6 +10,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 typedef struct cuzk_selftest_check {
     const char *name;    /* "pairing: bilinear"; borrowed until the callback returns */
@@ -25,6 +26,7 @@ typedef struct cuzk_selftest_check {
 cuzk_status cuzk_selftest(cuzk_context *context, void (*each)(void *user, const cuzk_selftest_check *check), void *user,
                           const cuzk_control *control, cuzk_error *err);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

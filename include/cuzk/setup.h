@@ -9,6 +9,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 typedef struct cuzk_setup_report {
     char params[4096], vk[4096]; /* paths, with the circuit's official file names */
@@ -23,6 +24,7 @@ typedef struct cuzk_setup_report {
 cuzk_status cuzk_setup(cuzk_context *context, cuzk_circuit *circuit, const char *folder, const char *trapdoor_file,
                        cuzk_setup_report *report, const cuzk_control *control, cuzk_error *err);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

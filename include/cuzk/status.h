@@ -12,6 +12,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* X(code, NAME, text, grpc, http, exit, retryable) */
 #define CUZK_STATUS_LIST(X)                                                                                            \
@@ -48,6 +49,7 @@ int cuzk_status_http(cuzk_status s);
 int cuzk_status_exit(cuzk_status s);
 bool cuzk_status_retryable(cuzk_status s);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

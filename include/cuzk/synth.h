@@ -9,6 +9,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* Writes the input files of one job into folder, made when absent (for porep c1.json and request.json), and calls wrote
  * (may be NULL) with what each is ("c1", "request") and its path. The same seed gives the same bytes. USAGE for a kind
@@ -17,6 +18,7 @@ cuzk_status cuzk_synth_sector(cuzk_context *context, cuzk_circuit *circuit, uint
                               void (*wrote)(void *user, const char *what, const char *path), void *user,
                               const cuzk_control *control, cuzk_error *err);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -10,6 +10,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 typedef struct cuzk_witness_report {
     uint64_t inputs; /* without ONE */
@@ -29,6 +30,7 @@ typedef struct cuzk_witness_report {
 cuzk_status cuzk_witness_make(cuzk_context *context, cuzk_job *job, unsigned partition, cuzk_witness_report *report,
                               cuzk_checkpoint each, void *user, const cuzk_control *control, cuzk_error *err);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif
