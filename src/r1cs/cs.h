@@ -11,7 +11,7 @@
  * cs_enforce. Neither may change what is allocated, in which order, nor which constraints come, in which order.
  *
  * Faults (no memory) are sticky: gadgets check nothing, the caller looks at cs->status at the end. One cs belongs to
- * one thread. Order, and what a linear combination means: reference/filecoin-porep-circuit.md §1 (the structure of
+ * one thread. Order, and what a linear combination means: docs/circuits/gadgets.md (the structure of
  * bellperson 0.27).
  */
 #ifndef CUZK_R1CS_CS_H
@@ -147,7 +147,7 @@ typedef struct cs_counts {
 /* Counter: runs every block. */
 cuzk_status cs_count(cs_counts *out, cs_circuit f, const void *params, cuzk_error *err);
 
-/* Structure digest: reference/filecoin-porep-circuit.md §7.5. Streams, whole circuit, no shape. checkpoint (may be
+/* Structure digest: docs/cli.md, "circuit hash". Streams, whole circuit, no shape. checkpoint (may be
  * NULL) is called for each run of 65,536 constraints (the last may be short) with the BLAKE2s-256 of that run's bytes.
  */
 typedef void (*cs_checkpoint)(void *user, uint64_t chunk, const uint8_t digest[32]);

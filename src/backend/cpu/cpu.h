@@ -4,7 +4,7 @@
 
 #include "groth16/backend.h"
 
-/* The sums of reference guide §1.5, waiting to be assembled. Lives in a buffer of class WITNESS, since r and s are
+/* The sums of docs/math/groth16.md, waiting to be assembled. Lives in a buffer of class WITNESS, since r and s are
  * secret. */
 struct pending_proof {
     buffer self;

@@ -1,5 +1,5 @@
 /* Development keys made on the device: the Lagrange basis at tau, the transposed rows against it, and fixed-base
- * multiplication, straight into a key in device memory. Source: reference guide §1.6; the same points as the CPU's key
+ * multiplication, straight into a key in device memory. Source: docs/math/groth16.md; the same points as the CPU's key
  * for the same trapdoor. */
 #ifndef CUZK_CUDA_SETUP_CUH
 #define CUZK_CUDA_SETUP_CUH
