@@ -36,6 +36,10 @@ unsigned cuzk_context_threads(const cuzk_context *context);
 /* The limit in force, in bytes; never 0. */
 uint64_t cuzk_context_memory_bytes(const cuzk_context *context);
 
+/* Calls each with the name of every device that proofs can be made on: "cpu", then "cuda:0", … Names are borrowed until
+ * each returns. Loads the CUDA module when there is one. */
+void cuzk_device_list(void (*each)(void *user, const char *name), void *user);
+
 /* "0.1.0". Static string. */
 const char *cuzk_version(void);
 /* The version of the arithmetic kernels that this CPU runs: "portable", "adx", "ifma". Static string. */

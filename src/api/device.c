@@ -78,3 +78,13 @@ cuzk_status api_target_of(const cuzk_context *context, const shape *s, bool limi
     }
     return plan_on(context, s, limited, backend_cpu(), 0, out, err);
 }
+
+void cuzk_device_list(void (*each)(void *user, const char *name), void *user) {
+    const backend *cuda = backend_cuda(NULL);
+    each(user, "cpu");
+    for (unsigned d = 0; cuda && d < cuda->device_count(); d++) {
+        char name[32];
+        snprintf(name, sizeof name, "%s:%u", cuda->name, d);
+        each(user, name);
+    }
+}

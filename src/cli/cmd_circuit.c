@@ -76,6 +76,10 @@ cuzk_status cmd_circuit_hash(const args *a, json_out *o, cuzk_error *err) {
     return s;
 }
 
+static void list_device(void *user, const char *name) {
+    json_put_string(user, name);
+}
+
 cuzk_status cmd_version(const args *a, json_out *o, cuzk_error *err) {
     (void)a, (void)err;
     put_text(o, "version", cuzk_version());
@@ -85,7 +89,7 @@ cuzk_status cmd_version(const args *a, json_out *o, cuzk_error *err) {
     put_number(o, "memory_bytes", cpu_get()->memory_bytes);
     json_put_key(o, "devices");
     json_begin_array(o);
-    json_put_string(o, "cpu");
+    cuzk_device_list(list_device, o);
     json_end_array(o);
     return CUZK_OK;
 }

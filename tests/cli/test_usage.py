@@ -135,6 +135,8 @@ class Form(CliTest):
         v = self.cuzk("version", "--json").json
         self.assertRegex(v["version"], r"^\d+\.\d+\.\d+$")
         self.assertIn(v["kernels"], ("portable", "adx", "ifma"))
+        self.assertEqual(v["devices"][0], "cpu")
+        self.assertTrue(all(d.startswith("cuda:") for d in v["devices"][1:]), v)
         portable = self.cuzk("version", "--json", env={"CUZK_CPU": "portable"}).json
         self.assertEqual(portable["kernels"], "portable")
 
