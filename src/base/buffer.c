@@ -104,6 +104,7 @@ cuzk_status buffer_alloc(buffer *out, buffer_class cls, size_t bytes, cuzk_error
     size_t mapped = round_to_pages(bytes);
     uint64_t live;
     if (!reserve(mapped, &live)) {
+        text_size(need, mapped);
         text_size(have, buffer_limit());
         cuzk_fail(err, CUZK_MEMORY, "the memory limit would be passed");
         cuzk_fail_where(err, "buffer class %s", classes[cls].name);

@@ -55,9 +55,12 @@ cuzk_status cuzk_fail_errno(cuzk_error *err, int errnum, const char *path, const
     cuzk_status s = CUZK_IO;
     if (errnum == ENOSPC || errnum == EDQUOT) s = CUZK_DISK;
     if (errnum == ENOMEM) s = CUZK_MEMORY;
+    if (errnum == EINTR) s = CUZK_CANCELLED; /* a signal ended the wait; what must go on is called again instead */
     char text[128];
     /* The GNU strerror_r: returns the text, which may or may not be in the buffer; safe between threads. */
     cuzk_fail(err, s, "%s: %s", action, strerror_r(errnum, text, sizeof text));
     if (path) cuzk_fail_where(err, "%s", path);
+    if (s == CUZK_DISK) cuzk_fail_hint(err, "free some space there, or use another folder");
+    if (errnum == EROFS || errnum == EACCES) cuzk_fail_hint(err, "check the rights, or use another folder");
     return s;
 }

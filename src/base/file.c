@@ -72,7 +72,6 @@ static cuzk_status read_to_end(buffer *out, int fd, const char *path, size_t roo
     cuzk_status s = buffer_alloc(out, BUFFER_REQUEST, room, err);
     while (!s) {
         ssize_t n = read(fd, (char *)out->data + len, out->bytes - len);
-        if (n < 0 && errno == EINTR) continue;
         if (n < 0) s = cuzk_fail_errno(err, errno, path, "cannot read the file");
         if (n <= 0) break;
         len += (size_t)n;
@@ -128,8 +127,7 @@ cuzk_status file_lock(int *fd_out, const char *path, void (*on_wait)(void *), vo
     int rc = flock(fd, LOCK_EX | LOCK_NB);
     if (rc && errno == EWOULDBLOCK) {
         if (on_wait) on_wait(user);
-        do rc = flock(fd, LOCK_EX);
-        while (rc && errno == EINTR);
+        rc = flock(fd, LOCK_EX);
     }
     if (rc) {
         int why = errno;
@@ -186,7 +184,7 @@ bool file_same(const char *a, const char *b) {
            strcmp(last_a, last_b) == 0;
 }
 
-cuzk_status file_cache_folder(char *out, size_t out_len, const char *sub, cuzk_error *err) {
+cuzk_status file_cache_name(char *out, size_t out_len, const char *sub, cuzk_error *err) {
     const char *own = getenv("CUZK_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     const char *root, *rest;
     if (own && *own)
@@ -201,5 +199,11 @@ cuzk_status file_cache_folder(char *out, size_t out_len, const char *sub, cuzk_e
     }
     int n = snprintf(out, out_len, "%s%s%s%s", root, rest, sub ? "/" : "", sub ? sub : "");
     if (n < 0 || (size_t)n >= out_len) return cuzk_fail_errno(err, ENAMETOOLONG, root, "cannot make the cache folder");
-    return file_make_folders(out, err);
+    return CUZK_OK;
+}
+
+cuzk_status file_cache_folder(char *out, size_t out_len, const char *sub, cuzk_error *err) {
+    if (file_cache_name(out, out_len, sub, err)) return err->status;
+    if (!file_make_folders(out, err)) return CUZK_OK;
+    return cuzk_fail_hint(err, "set CUZK_CACHE to a folder that can be written to");
 }

@@ -1,5 +1,6 @@
-/* Files: mapped reading, atomic writing, locks. Errors are IO, or DISK and MEMORY as cuzk_fail_errno says. The
- * functions are thread-safe; a map or writer has one owner. */
+/* Files: mapped reading, atomic writing, locks. Errors are IO, or DISK and MEMORY as cuzk_fail_errno says. A wait (for
+ * a lock, a pipe, a terminal) that a signal ends is CANCELLED. The functions are thread-safe; a map or writer has one
+ * owner. */
 #ifndef CUZK_BASE_FILE_H
 #define CUZK_BASE_FILE_H
 
@@ -50,7 +51,9 @@ cuzk_status file_make_folders(const char *path, cuzk_error *err); /* mkdir -p, m
 bool file_exists(const char *path);
 /* True when the two names reach one file (symlinks and hard links followed), or are the same name. */
 bool file_same(const char *a, const char *b);
-/* $CUZK_CACHE, else $XDG_CACHE_HOME/cuzk, else ~/.cache/cuzk, plus "/sub" when sub is not NULL; made when absent. */
+/* $CUZK_CACHE, else $XDG_CACHE_HOME/cuzk, else ~/.cache/cuzk, plus "/sub" when sub is not NULL. */
+cuzk_status file_cache_name(char *out, size_t out_len, const char *sub, cuzk_error *err);
+/* The same; made when absent. */
 cuzk_status file_cache_folder(char *out, size_t out_len, const char *sub, cuzk_error *err);
 
 #endif

@@ -103,6 +103,9 @@ static cuzk_status open_folder(file_writer *w, cuzk_error *err) {
         }
         if (!realpath(path, real)) return fail(w, errno, "cannot follow the name", err);
         path = real;
+    } else if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) {
+        /* The rename would replace the link, which the user may have meant to lead to another disk. */
+        return fail(w, ENOENT, "the name is a symbolic link that leads nowhere", err);
     }
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     size_t folder_len = slash ? (size_t)(slash - path) + 1 : 1;
@@ -205,7 +208,10 @@ static void release(file_writer *w) {
 cuzk_status file_writer_commit(file_writer *w, cuzk_error *err) {
     cuzk_status s = CUZK_OK;
     int why;
-    if (fsync(w->fd))
+    int rc;
+    do rc = fsync(w->fd);
+    while (rc && errno == EINTR);
+    if (rc)
         s = fail(w, errno, "cannot bring the file to disk", err);
     else if ((why = publish(w)))
         s = why == EEXIST ? fail_exists(w, err) : fail(w, why, "cannot name the file", err);

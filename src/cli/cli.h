@@ -116,8 +116,8 @@ void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void warn_loudly(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- signals.c ---- */
-/* SIGINT and SIGTERM set the control's cancel; a second one ends the process as usual. */
-void signals_setup(void);
+/* SIGINT and SIGTERM set the control's cancel; a second one ends the process as usual. json: how SIGBUS is answered. */
+void signals_setup(bool json);
 const atomic_int *signals_cancel(void);
 int signals_caught(void); /* signal number, or 0 */
 

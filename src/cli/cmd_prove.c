@@ -198,6 +198,11 @@ cuzk_status cmd_prove(const args *a, json_out *o, cuzk_error *err) {
         if (!p.chosen) p.n = cuzk_job_partitions(p.job);
         s = find_key(&p, err);
     }
+    if (!s && p.key_path[0] && file_same(path, p.key_path)) {
+        cuzk_fail(err, CUZK_USAGE, "the output is the proving key");
+        cuzk_fail_where(err, "%s", path);
+        s = cuzk_fail_hint(err, "give another name; nothing was written");
+    }
     if (!s) s = file_writer_open(&p.out, path, false, err);
     if (!s) s = prove_work(&p, err);
     if (!s) s = file_writer_write(p.out, p.proofs, p.n * CUZK_PROOF_BYTES, err);

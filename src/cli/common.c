@@ -45,6 +45,19 @@ static cuzk_status not_an_input(const char *path, option o, const char *input, c
     return cuzk_fail_hint(err, "give another name; nothing was written");
 }
 
+/* A result may lie in the cache folder, but not among the keys and shapes that are kept there under their own names. */
+static cuzk_status not_among_ours(const char *folder, cuzk_error *err) {
+    static const char *const ours[] = {"shapes", "keys", "dev-keys"};
+    char own[4096];
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
+        if (file_cache_name(own, sizeof own, ours[i], err) || !file_same(folder, own)) continue;
+        cuzk_fail(err, CUZK_USAGE, "the output's folder is one where cuzk keeps its own files");
+        cuzk_fail_where(err, "%s", folder);
+        return cuzk_fail_hint(err, "give another folder");
+    }
+    return CUZK_OK;
+}
+
 cuzk_status check_output(const args *a, const char *path, cuzk_error *err) {
     static const option inputs[] = {OPT_C1, OPT_REQUEST, OPT_VANILLA,     OPT_PARAMS,
                                     OPT_VK, OPT_INPUTS,  OPT_INSECURE_RS, OPT_INSECURE_TRAPDOOR};
@@ -66,6 +79,7 @@ cuzk_status check_output(const args *a, const char *path, cuzk_error *err) {
     char copy[4096];
     snprintf(copy, sizeof copy, "%s", path);
     const char *folder = dirname(copy);
+    if (not_among_ours(folder, err)) return err->status;
     if (!stat(folder, &st) && S_ISDIR(st.st_mode)) return CUZK_OK;
     cuzk_fail(err, CUZK_IO, "the output's folder is not there");
     cuzk_fail_where(err, "%s", folder);

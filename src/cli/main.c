@@ -2,9 +2,11 @@
  * status (docs/cli.md). Cancelled by a signal: 128 + its number, with nothing left behind. */
 #include "cli/cli.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/log.h"
 
 /* ---- help ---- */
@@ -111,6 +113,23 @@ static int finish(const command *c, cuzk_status s, json_out *o, const cuzk_error
     return s == CUZK_FALSE && c->false_exit ? c->false_exit : cuzk_status_exit(s);
 }
 
+static int help_status(void) {
+    cuzk_error unwritten;
+    if (fflush(stdout) == 0 && !ferror(stdout)) return 0;
+    cuzk_fail(&unwritten, CUZK_IO, "the help could not be written to standard output");
+    output_failure(&unwritten, false);
+    return cuzk_status_exit(CUZK_IO);
+}
+
+/* Whoever started us may have closed 0, 1 or 2. The next file opened would get that number, and messages would be
+ * written into a key or a proof. Read-only, so that an answer nobody can get still is a write error. */
+static void hold_standard_streams(void) {
+    int fd;
+    do fd = open("/dev/null", O_RDONLY);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO) close(fd);
+}
+
 static int run(const command *c, int argc, char **argv, bool json) {
     cuzk_error err = {0};
     args a;
@@ -123,7 +142,7 @@ static int run(const command *c, int argc, char **argv, bool json) {
         help_command(stdout, c);
         args_free(&a);
         json_out_destroy(o);
-        return 0;
+        return help_status();
     }
     if (!s) {
         progress_setup(a.given[OPT_QUIET]);
@@ -147,18 +166,19 @@ int main(int argc, char **argv) {
     cuzk_error err = {0};
     bool json = false, help = false;
     int words;
-    signals_setup();
+    hold_standard_streams();
     argc--, argv++;
     for (int i = 0; i < argc; i++) {
         if (!strcmp(argv[i], "--")) break;
         json = json || !strcmp(argv[i], "--json");
         help = help || !strcmp(argv[i], "--help") || !strcmp(argv[i], "-h");
     }
+    signals_setup(json);
     int before = leading_options(argc, argv);
     const command *c = find_command(argc - before, argv + before, &words);
     if (!c && (help || (before < argc && !strcmp(argv[before], "help")))) {
         help_all(stdout);
-        return 0;
+        return help_status();
     }
     if (!c) {
         if (before < argc) {

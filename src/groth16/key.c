@@ -51,7 +51,7 @@ static bool in_our_folder(const char *path) {
     char folder[4096], *real_folder = NULL, *real_path = NULL;
     cuzk_error ignored;
     bool inside = false;
-    if (file_cache_folder(folder, sizeof folder, NULL, &ignored) == CUZK_OK) {
+    if (file_cache_name(folder, sizeof folder, NULL, &ignored) == CUZK_OK) {
         real_folder = realpath(folder, NULL);
         real_path = realpath(path, NULL);
         size_t n = real_folder ? strlen(real_folder) : 0;
@@ -251,8 +251,48 @@ static cuzk_status run_checks(const proving_key *k, const key_opening *o, key_ch
                             official->params, o->header.blake2b, sizeof official->params);
     }
     if (check == KEY_CHECK_DIGEST && !o->fresh) return check_digest(o, k->path, control, err);
-    if (check == KEY_CHECK_FULL) return key_check_native(k, &o->view, p, control, err);
-    return CUZK_OK;
+    if (check != KEY_CHECK_FULL) return CUZK_OK;
+    cuzk_status st = key_check_native(k, &o->view, p, control, err);
+    if (st != CUZK_KEY_DAMAGED || o->fresh) return st;
+    cuzk_error fault = *err;
+    st = proving_key_doubt(k, p, control, err);
+    if (st != CUZK_OK) return st;
+    *err = fault;
+    return fault.status;
+}
+
+static cuzk_status copy_damaged(const char *path, params_section section, uint64_t index, cuzk_error *err) {
+    char copy[4096 + 256], folder[4096];
+    cuzk_error ignored;
+    bool named = copy_path(copy, sizeof copy, folder, sizeof folder, path, &ignored) == CUZK_OK;
+    bool gone = named && unlink(copy) == 0;
+    cuzk_fail(err, CUZK_KEY_DAMAGED, "the key's converted copy in the cache folder is damaged%s",
+              gone ? "; it has been removed" : "");
+    cuzk_fail_where(err, "%s, section %s, index %" PRIu64, named ? copy : path, params_section_name(section), index);
+    cuzk_fail_expected(err, "the points of %s", path);
+    return cuzk_fail_hint(err, gone ? "run again: the copy is made again; if this returns, look at the disk"
+                                    : "remove the copy and run again");
+}
+
+cuzk_status proving_key_doubt(const proving_key *k, pool *p, const cuzk_control *control, cuzk_error *err) {
+    file_map source;
+    params_view v;
+    params_section section = PARAMS_H;
+    uint64_t index = UINT64_MAX;
+    cuzk_error ignored;
+    if (!k->map.data || file_map_open(&source, k->path, &ignored) != CUZK_OK) return CUZK_OK;
+    const converted_header *h = (const void *)k->map.data;
+    converted_header now;
+    cuzk_status st = CUZK_OK;
+    if (params_view_open(&v, k->path, source.data, source.bytes, &ignored) == CUZK_OK) {
+        converted_header_make(&now, k->path, &source, &v);
+        /* A file that was replaced meanwhile tells nothing of this copy. */
+        if (converted_header_fits(h, &now))
+            st = key_convert_compare(h, k->map.data, &source, &v, &section, &index, p, control, err);
+    }
+    if (st == CUZK_OK && index != UINT64_MAX) st = copy_damaged(k->path, section, index, err);
+    file_map_close(&source);
+    return st;
 }
 
 cuzk_status proving_key_open(proving_key *out, const char *path, key_check check, pool *p, const cuzk_control *control,

@@ -43,6 +43,11 @@ void proving_key_close(proving_key *k);
 /* Bytes of the converted form. */
 uint64_t proving_key_native_bytes(const params_view *v);
 
+/* After a proof failed or a point of the key in use was bad: is it the key, or its converted copy in the cache? When
+ * the copy does not hold what the key's file holds it is removed, and the answer is KEY_DAMAGED naming the copy,
+ * section and index. OK: the copy is right, not in use, or the file is no longer the one that was opened. */
+cuzk_status proving_key_doubt(const proving_key *k, pool *p, const cuzk_control *control, cuzk_error *err);
+
 /* FOREIGN unless the counts are those of the shape (h = 2^log2 - 1, l = aux, a = inputs + a density, …), naming the
  * first that differs. */
 struct shape;

@@ -14,7 +14,9 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/hash.h"
 
@@ -225,4 +227,54 @@ cuzk_status key_convert(converted_header *h, file_writer *w, uint8_t *memory, co
     hash_destroy(r.blake2b);
     buffer_free(&chunk);
     return st;
+}
+
+/* ---- comparing a copy ---- */
+
+#define COMPARE_POINTS 256u
+
+typedef struct compare_run {
+    params_section section;
+    const uint8_t *encoded, *native;
+    uint64_t n;
+    atomic_ullong first; /* smallest index of a point that differs, UINT64_MAX: none */
+} compare_run;
+
+static void compare_tile(void *user, size_t tile, unsigned slot) {
+    (void)slot;
+    compare_run *r = user;
+    union {
+        g1_affine g1[COMPARE_POINTS];
+        g2_affine g2[COMPARE_POINTS];
+    } fresh;
+    uint64_t width = params_point_bytes(r->section), first = (uint64_t)tile * COMPARE_POINTS;
+    size_t n = r->n - first < COMPARE_POINTS ? (size_t)(r->n - first) : COMPARE_POINTS, good;
+    const uint8_t *in = r->encoded + first * width, *old = r->native + first * width;
+    if (r->section == PARAMS_B_G2)
+        (void)g2_load_many(fresh.g2, in, n, SUBGROUP_SKIP, &good);
+    else
+        (void)g1_load_many(fresh.g1, in, n, SUBGROUP_SKIP, &good);
+    for (size_t i = 0; i < n; i++) {
+        if (i < good && memcmp((const uint8_t *)&fresh + i * width, old + i * width, (size_t)width) == 0) continue;
+        unsigned long long seen = atomic_load(&r->first), at = first + i;
+        while (at < seen && !atomic_compare_exchange_weak(&r->first, &seen, at)) {}
+        return;
+    }
+}
+
+cuzk_status key_convert_compare(const converted_header *h, const uint8_t *copy, const file_map *source,
+                                const params_view *v, params_section *section, uint64_t *index, pool *p,
+                                const cuzk_control *control, cuzk_error *err) {
+    for (params_section s = PARAMS_H; s < PARAMS_SECTIONS; s++) {
+        compare_run r = {.section = s, .encoded = source->data + v->offset[s], .native = copy + h->offset[s]};
+        r.n = v->count[s];
+        atomic_init(&r.first, UINT64_MAX);
+        size_t tiles = (size_t)((r.n + COMPARE_POINTS - 1) / COMPARE_POINTS);
+        cuzk_status st = pool_run(p, control, "key: compare the converted copy", tiles, compare_tile, &r, err);
+        if (st != CUZK_OK) return st;
+        *section = s;
+        *index = atomic_load(&r.first);
+        if (*index != UINT64_MAX) return CUZK_OK;
+    }
+    return CUZK_OK;
 }

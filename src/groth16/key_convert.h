@@ -38,4 +38,10 @@ bool converted_file_sound(const file_map *m);
 cuzk_status key_convert(converted_header *h, file_writer *w, uint8_t *memory, const char *path, const file_map *source,
                         const params_view *v, pool *p, const cuzk_control *control, cuzk_error *err);
 
+/* Converts the source's points once more and compares them with a copy's. *index: of the first that differs, in
+ * *section; UINT64_MAX: none. */
+cuzk_status key_convert_compare(const converted_header *h, const uint8_t *copy, const file_map *source,
+                                const params_view *v, params_section *section, uint64_t *index, pool *p,
+                                const cuzk_control *control, cuzk_error *err);
+
 #endif

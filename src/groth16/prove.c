@@ -30,14 +30,14 @@ cuzk_status groth16_prove(const backend *b, unsigned device, groth16_proof *out,
         cuzk_status valid = groth16_verify(&req->key->vk, &proof, inputs, n, &why);
         if (valid == CUZK_OK) {
             *out = proof;
-        } else if (valid == CUZK_FALSE) {
+        } else if (valid == CUZK_FALSE && (st = proving_key_doubt(req->key, p, control, err)) == CUZK_OK) {
             cuzk_fail(err, b == backend_cpu() ? CUZK_INTERNAL : CUZK_DEVICE,
                       "the finished proof does not verify; it was not returned");
             cuzk_fail_where(err, "%s", req->key->path);
             cuzk_fail_found(err, "a satisfied witness of the key's size on backend %s", b->name);
             st = cuzk_fail_hint(err, "the key may belong to another circuit of the same size, or be damaged: see `cuzk "
                                      "key verify --full`; otherwise this program or the device has a fault");
-        } else {
+        } else if (valid != CUZK_FALSE) {
             *err = why;
             st = valid;
         }
