@@ -257,7 +257,8 @@ static void compare_tile(void *user, size_t tile, unsigned slot) {
     for (size_t i = 0; i < n; i++) {
         if (i < good && memcmp((const uint8_t *)&fresh + i * width, old + i * width, (size_t)width) == 0) continue;
         unsigned long long seen = atomic_load(&r->first), at = first + i;
-        while (at < seen && !atomic_compare_exchange_weak(&r->first, &seen, at)) {}
+        while (at < seen && !atomic_compare_exchange_weak(&r->first, &seen, at)) {
+        }
         return;
     }
 }
