@@ -48,6 +48,6 @@ void insert_num(cs *c, num *out, unsigned arity, const num *x, const boolean *bi
     case 2: insert_2(c, out, x, bits, siblings); break;
     case 4: insert_4(c, out, x, bits, siblings); break;
     case 8: insert_8(c, out, x, bits, siblings); break;
-    default: assert(!"arity"); break;
+    default: assert(false && "arity"); break;
     }
 }
