@@ -31,7 +31,7 @@ cuzk_status groth16_prove(const backend *b, unsigned device, groth16_proof *out,
         if (valid == CUZK_OK) {
             *out = proof;
         } else if (valid == CUZK_FALSE && (st = proving_key_doubt(req->key, p, control, err)) == CUZK_OK) {
-            cuzk_fail(err, b == backend_cpu() ? CUZK_INTERNAL : CUZK_DEVICE,
+            cuzk_fail(err, b->own_machine ? CUZK_INTERNAL : CUZK_DEVICE,
                       "the finished proof does not verify; it was not returned");
             cuzk_fail_where(err, "%s", req->key->path);
             cuzk_fail_found(err, "a satisfied witness of the key's size on backend %s", b->name);
