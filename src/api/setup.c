@@ -56,6 +56,7 @@ cuzk_status cuzk_setup(cuzk_context *context, cuzk_circuit *h, const char *folde
     if (!status) {
         ntt_root root = ntt_root_bellman();
         status = groth16_setup(s, &t, &root, report->params, report->vk, &result, context->pool, control, err);
+        if (status == CUZK_MALFORMED && trapdoor_file) cuzk_fail_within(err, "%s, $.trapdoor", trapdoor_file);
     }
     secure_wipe(&t, sizeof t);
     if (status) return status;

@@ -87,7 +87,7 @@ cuzk_status qap_evaluate(qap_values *out, const shape *s, const fr *tau, const n
     pow_u64(&out->vanishing, tau, m);
     fr_sub(&out->vanishing, &out->vanishing, &one);
     if (fr_is_zero(&out->vanishing)) {
-        cuzk_fail(err, CUZK_USAGE, "the trapdoor's tau is a point of the domain");
+        cuzk_fail(err, CUZK_MALFORMED, "the trapdoor's tau is a point of the domain");
         cuzk_fail_expected(err, "tau^%llu different from 1", (unsigned long long)m);
         return cuzk_fail_hint(err, "choose another tau");
     }

@@ -18,7 +18,7 @@ typedef struct qap_values {
 /* Peak bytes of the call, and what stays until qap_free. */
 uint64_t qap_peak_bytes(const shape *s);
 uint64_t qap_bytes(const shape *s);
-/* USAGE when tau is in the domain (tau^m = 1). */
+/* MALFORMED when tau is in the domain (tau^m = 1). */
 cuzk_status qap_evaluate(qap_values *out, const shape *s, const fr *tau, const ntt_root *root, pool *p,
                          const cuzk_control *control, cuzk_error *err);
 void qap_free(qap_values *q);

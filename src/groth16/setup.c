@@ -91,7 +91,7 @@ static cuzk_status trapdoor_check(const trapdoor *t, cuzk_error *err) {
         {"alpha", &t->alpha}, {"beta", &t->beta}, {"gamma", &t->gamma}, {"delta", &t->delta}, {"tau", &t->tau}};
     for (size_t i = 0; i < 5; i++) {
         if (!fr_is_zero(parts[i].value)) continue;
-        cuzk_fail(err, CUZK_USAGE, "the trapdoor's %s is zero", parts[i].name);
+        cuzk_fail(err, CUZK_MALFORMED, "the trapdoor's %s is zero", parts[i].name);
         return cuzk_fail_hint(err, "choose another %s", parts[i].name);
     }
     return CUZK_OK;

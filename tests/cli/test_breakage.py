@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Unlucky surroundings: outputs that are inputs, damaged cache files, closed streams, signals, files that change."""
 import fcntl
+import json
 import os
 import pathlib
 import resource
@@ -98,6 +99,16 @@ class Surroundings(CliTest):
                 p = subprocess.run([CUZK, *words], stdout=full, stderr=subprocess.PIPE)
             self.assertEqual(p.returncode, 3, words)
             self.assertIn(b"standard output", p.stderr)
+
+    def test_trapdoor_that_makes_no_key(self):
+        """Zeros, and a tau at which the vanishing polynomial is zero."""
+        trapdoor = json.loads((WINDOW / "set.json").read_text())["trapdoor"]
+        for name, value in (*((name, 0) for name in trapdoor), ("tau", 1)):
+            f = self.tmp / "set.json"
+            f.write_text(json.dumps({"trapdoor": trapdoor | {name: f"{value:064x}"}}))
+            e = self.fails(3, "setup", "window-post", "--size", "2KiB", "--out", self.tmp / "k", "--insecure-trapdoor", f)
+            self.assertEqual((e["name"], f"{f}, $.trapdoor" in e["where"]), ("CUZK_MALFORMED", True))
+            self.assertIn(name, e["what"])
 
     def test_file_size_limit(self):
         def limit():

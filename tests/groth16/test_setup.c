@@ -125,7 +125,7 @@ static void bad_trapdoors(void **state) {
         fr *part[] = {&t.alpha, &t.beta, &t.gamma, &t.delta, &t.tau};
         static const char *const names[] = {"alpha", "beta", "gamma", "delta", "tau"};
         fr_set_zero(part[i]);
-        assert_int_equal(try_setup("cube", &t, "bad"), CUZK_USAGE);
+        assert_int_equal(try_setup("cube", &t, "bad"), CUZK_MALFORMED);
         assert_non_null(strstr(err.what, names[i]));
     }
     /* Every point of the cube's domain of eight. */
@@ -134,7 +134,7 @@ static void bad_trapdoors(void **state) {
     for (int i = 0; i < 29; i++) fr_sqr(&w, &w);
     fr_set_one(&t.tau);
     for (int i = 0; i < 8; i++) {
-        assert_int_equal(try_setup("cube", &t, "bad"), CUZK_USAGE);
+        assert_int_equal(try_setup("cube", &t, "bad"), CUZK_MALFORMED);
         assert_non_null(strstr(err.what, "domain"));
         fr_mul(&t.tau, &t.tau, &w);
     }
@@ -188,7 +188,7 @@ static void vanishing_variable(void **state) {
     paths("vanish", params, vk);
     OK(shape_record(&s, vanish, k, NULL, &err));
     assert_int_equal(shape_domain_log2(s), 2);
-    assert_int_equal(groth16_setup(s, &t, &root, params, vk, &made, workers, NULL, &err), CUZK_USAGE);
+    assert_int_equal(groth16_setup(s, &t, &root, params, vk, &made, workers, NULL, &err), CUZK_MALFORMED);
     assert_non_null(strstr(err.what, "section a"));
     fr_add(&t.tau, &t.tau, &one);
     OK(groth16_setup(s, &t, &root, params, vk, &made, workers, NULL, &err));
