@@ -74,8 +74,8 @@ static bool refuse_zero(section_run *r, const fr *value, uint64_t i) {
         cuzk_fail_expected(&e, "every variable in at least one constraint with a non-zero coefficient");
         cuzk_fail_hint(&e, "a proof would not bind it; remove the variable or constrain it");
     } else {
-        cuzk_fail(&e, CUZK_MALFORMED, "the point of %s %" PRIu64 " in section %s is the identity for this trapdoor", kind,
-                  i, params_section_name(r->section));
+        cuzk_fail(&e, CUZK_MALFORMED, "the point of %s %" PRIu64 " in section %s is the identity for this trapdoor",
+                  kind, i, params_section_name(r->section));
         cuzk_fail_hint(&e, "choose another trapdoor");
     }
     run_fail(r, &e);
