@@ -206,6 +206,7 @@ const backend *backend_cpu(void) {
     static const backend b = {
         .version = BACKEND_VERSION,
         .name = "cpu",
+        .own_machine = true,
         .device_count = cpu_device_count,
         .device_info = cpu_device_info,
         .plan = cpu_plan,
