@@ -71,6 +71,7 @@ cuzk_status api_shape(cuzk_circuit *h, const shape **out, const cuzk_control *co
     if (!h->sh) {
         s = shape_cached(&h->sh, c->shape_name, c->version, c->kind->synthesize, c->params, control, err);
         if (s) h->sh = NULL;
+        if (!s && c->kind->lazy_blocks) shape_make_lazy(h->sh);
     }
     *out = h->sh;
     pthread_mutex_unlock(&h->lock);

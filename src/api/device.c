@@ -48,14 +48,22 @@ static cuzk_status plan_on(const cuzk_context *context, const shape *s, bool lim
     uint64_t live = buffer_total_stats().live_bytes, left = 0;
     if (limited) left = context->memory_bytes > live ? context->memory_bytes - live : 1;
     memset(out, 0, sizeof *out);
+    /* What groth16_prove has beside a witness that it makes whole for the backend. */
+    uint64_t whole = 0;
+    if (shape_is_lazy(s) && !b->lazy_witness)
+        whole = witness_lazy_bytes(s) + witness_each_copy_bytes(s, pool_threads(context->pool));
+    if (left) left = left > whole ? left - whole : 1;
     out->backend = b;
     out->device = device;
     if (b == backend_cpu())
         snprintf(out->name, sizeof out->name, "cpu");
     else
         snprintf(out->name, sizeof out->name, "%s:%u", b->name, device);
-    return b->plan(device, s, pool_threads(context->pool), left, limited ? context->device_memory_bytes : 0, &out->plan,
-                   err);
+    cuzk_status st = b->plan(device, s, pool_threads(context->pool), left, limited ? context->device_memory_bytes : 0,
+                             &out->plan, err);
+    out->plan.host_bytes += whole;
+    out->plan.host_by_class[BUFFER_WITNESS] += whole;
+    return st;
 }
 
 cuzk_status api_target_of(const cuzk_context *context, const shape *s, bool limited, api_target *out, cuzk_error *err) {

@@ -87,7 +87,6 @@ static cuzk_status blinding(const run *r, unsigned partition, fr *out_r, fr *out
 
 static cuzk_status prove_partition(run *r, size_t i, cuzk_error *err) {
     unsigned k = partition_at(r, i);
-    const circuit *c = &r->job->j.circuit;
     witness w = {0};
     prove_times times = {0};
     fr blind_r, blind_s;
@@ -95,7 +94,7 @@ static cuzk_status prove_partition(run *r, size_t i, cuzk_error *err) {
     if (blinding(r, k, &blind_r, &blind_s, err)) return err->status;
     double start = cpu_monotonic_seconds();
     api_stage(r->control, "synthesis");
-    cuzk_status s = witness_write(&w, r->sh, c->kind->synthesize, c->params, c->kind->instance(&r->job->j, k), err);
+    cuzk_status s = job_witness(&w, &r->job->j, r->sh, k, err);
     if (!s) s = api_inputs_agree(&r->job->j, k, &w, err);
     r->synthesis += cpu_monotonic_seconds() - start;
     if (!s) {

@@ -49,11 +49,11 @@ cuzk_status cuzk_witness_make(cuzk_context *context, cuzk_job *h, unsigned parti
     if (cuzk_job_check(context, h, control, err)) return err->status;
     const shape *s;
     if (api_shape(&h->circ, &s, control, err)) return err->status;
-    if (api_admit(context, witness_bytes(s), "the witness", err)) return err->status;
-    const circuit *c = &h->j.circuit;
+    uint64_t need = shape_is_lazy(s) ? witness_lazy_bytes(s) : witness_bytes(s);
+    if (api_admit(context, need, "the witness", err)) return err->status;
     api_stage(control, "synthesis");
     witness w = {0};
-    cuzk_status status = witness_write(&w, s, c->kind->synthesize, c->params, c->kind->instance(&h->j, partition), err);
+    cuzk_status status = job_witness(&w, &h->j, s, partition, err);
     if (!status) status = api_cancelled(control, err);
     if (!status) status = report_fill(report, h, s, &w, each, user, context, control, err);
     if (!status && report->satisfied) status = api_inputs_agree(&h->j, partition, &w, err);

@@ -114,6 +114,19 @@ cuzk_status job_open(job *out, const char *kind, const job_files *files, bool fa
     return s;
 }
 
+cuzk_status job_witness(witness *out, const job *j, const shape *s, unsigned partition, cuzk_error *err) {
+    const circuit *c = &j->circuit;
+    const void *instance = c->kind->instance(j, partition);
+    if (!shape_is_lazy(s)) return witness_write(out, s, c->kind->synthesize, c->params, instance, err);
+    size_t n = c->kind->public_count(c);
+    fr *inputs = calloc(n + 1, sizeof *inputs);
+    if (!inputs) return cuzk_fail(err, CUZK_MEMORY, "no memory for %zu public inputs", n);
+    c->kind->public_inputs(j, partition, inputs);
+    cuzk_status status = witness_write_lazy(out, s, c->kind->synthesize, c->params, instance, inputs, n, err);
+    free(inputs);
+    return status;
+}
+
 void job_close(job *j) {
     const circuit_kind *k = j->circuit.kind;
     if (k && k->close) k->close(j);

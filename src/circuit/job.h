@@ -9,7 +9,7 @@
 
 #include "base/json.h"
 #include "base/pool.h"
-#include "r1cs/cs.h"
+#include "r1cs/witness.h"
 
 typedef struct circuit_kind circuit_kind;
 
@@ -47,6 +47,9 @@ struct circuit_kind {
     const char *const *variants; /* NULL-terminated, "" first */
     const uint64_t *sizes;       /* 0-terminated */
     cs_circuit synthesize;
+    /* Nearly all of the blocks are field elements: values take far more memory than the instance that they follow from,
+     * so witnesses are lazy (r1cs/witness.h). public_inputs is then what synthesize makes them. */
+    bool lazy_blocks;
     /* Fills params, partitions, names. */
     cuzk_status (*open)(circuit *c, uint64_t sector_bytes, const char *variant, cuzk_error *err);
     /* Reads the input. facts_only: what a verifier knows is enough (for porep: --c1, or --request alone). */
@@ -79,5 +82,8 @@ void circuit_file_name(const circuit *c, const char *extension, char *out, size_
 
 cuzk_status job_open(job *out, const char *kind, const job_files *files, bool facts_only, cuzk_error *err);
 void job_close(job *j);
+/* The witness of a partition; lazy when the shape is. A lazy one borrows the job until it is freed. Only for a job with
+ * instances. */
+cuzk_status job_witness(witness *out, const job *j, const shape *s, unsigned partition, cuzk_error *err);
 
 #endif

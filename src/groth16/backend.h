@@ -42,9 +42,10 @@ typedef struct backend_device_info {
 } backend_device_info;
 
 typedef struct backend {
-    uint32_t version; /* BACKEND_VERSION */
-    const char *name; /* "cpu", "cuda" */
-    bool own_machine; /* computes on the host: a wrong proof is then this program's fault, not a device's */
+    uint32_t version;  /* BACKEND_VERSION */
+    const char *name;  /* "cpu", "cuda" */
+    bool own_machine;  /* computes on the host: a wrong proof is then this program's fault, not a device's */
+    bool lazy_witness; /* prove_start takes a lazy witness; for others groth16_prove makes it whole before */
     unsigned (*device_count)(void);
     cuzk_status (*device_info)(unsigned device, backend_device_info *out, cuzk_error *err);
     /* Counts alone are enough to plan (no key needed). */

@@ -23,7 +23,13 @@ cuzk_status groth16_prove(const backend *b, unsigned device, groth16_proof *out,
     if (n) memcpy(inputs, req->witness->inputs + 1, n * sizeof *inputs);
     pending_proof *pending = NULL;
     groth16_proof proof;
-    cuzk_status st = b->prove_start(device, &pending, req, p, control, err);
+    cuzk_status st = CUZK_OK;
+    if (witness_is_lazy(req->witness) && !b->lazy_witness)
+        st = witness_materialise(req->witness, req->shape, p, control, err);
+    if (st == CUZK_OK)
+        st = b->prove_start(device, &pending, req, p, control, err);
+    else
+        witness_free(req->witness);
     if (st == CUZK_OK) st = b->prove_finish(pending, &proof, times, err);
     if (st == CUZK_OK) {
         cuzk_error why;

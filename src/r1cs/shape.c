@@ -140,6 +140,16 @@ uint64_t shape_fields(const shape *s) {
     return s->fields;
 }
 
+void shape_make_lazy(shape *s) {
+    const shape_segment *before = &s->segment[SEGMENT_PROLOGUE], *after = &s->segment[SEGMENT_EPILOGUE];
+    s->lazy = s->repeat > 0 && before->rows + before->aux == 0 && before->inputs == 1 /* ONE */ &&
+              after->rows + after->aux + after->inputs == 0;
+}
+
+bool shape_is_lazy(const shape *s) {
+    return s->lazy;
+}
+
 bool shape_input_in_b(const shape *s, uint32_t input) {
     assert(input < s->counts.inputs);
     int i = SEGMENT_PROLOGUE;

@@ -41,6 +41,11 @@ unsigned shape_domain_log2(const shape *s); /* smallest 2^k ≥ rows */
 uint64_t shape_fields(const shape *s);      /* auxiliary variables that are field elements */
 bool shape_input_in_b(const shape *s, uint32_t input);
 
+/* Says that witnesses of this shape are to be lazy (r1cs/witness.h), for those who plan and make them. Without effect
+ * on a shape that is not blocks alone. Before the shape is shared. */
+void shape_make_lazy(shape *s);
+bool shape_is_lazy(const shape *s);
+
 /* Fills out with bits first..first+n of a bitmap over the auxiliary variables (first a multiple of 64; bits past the
  * end are 0). */
 void shape_bitmap(const shape *s, shape_bitmap_kind kind, uint64_t first, uint64_t n, uint64_t *out);

@@ -16,6 +16,7 @@
 typedef struct zone {
     const shape_bits *is_field;
     uint64_t first_aux; /* variable of local index 0 */
+    uint64_t first_bit; /* its place in the witness's bits */
     const fr *fields;   /* the zone's first field element */
 } zone;
 
@@ -47,8 +48,10 @@ static place place_of(const shape *s, int segment, uint32_t copy) {
 static void place_values(place *p, const shape *s, int segment, uint32_t copy, const witness *w) {
     uint64_t before = 0;
     for (int i = 0; i < segment; i++) before += s->segment[i].copies * s->segment[i].bits[SHAPE_IS_FIELD].total;
+    /* Of a lazy witness's copies only one's own values are there, and nobody asks for others. */
     p->prologue.fields = w->fields;
-    p->own.fields = w->fields + before + copy * p->own.is_field->total;
+    p->own.fields = w->fields + (before + copy * p->own.is_field->total - w->first_field);
+    p->own.first_bit = p->own.first_aux - 64 * w->first_word;
 }
 
 static inline uint32_t input_index(const place *p, uint32_t var) {
@@ -90,7 +93,7 @@ static inline void add_term(fr *sum, const place *p, const witness *w, uint32_t 
     }
     /* The bits of a hash are coin tosses: adding a masked coefficient is cheaper than branches that are half
      * mispredicted. */
-    uint64_t at = z->first_aux + local, mask = 0 - (w->bits[at >> 6] >> (at & 63) & 1);
+    uint64_t at = z->first_bit + local, mask = 0 - (w->bits[at >> 6] >> (at & 63) & 1);
     fr masked;
     for (int i = 0; i < 4; i++) masked.l[i] = coeff->l[i] & mask;
     fr_add(sum, sum, &masked);

@@ -61,6 +61,7 @@ struct shape {
     const uint32_t *params;
     file_map map;
     buffer ranks;
+    bool lazy; /* shape_make_lazy */
     /* Computed */
     cs_counts counts;
     uint64_t fields;

@@ -1,122 +1,19 @@
-/* The compact witness: writing it, and reading it with the shape.
+/* The compact witness: making it, and reading it with the shape. The interpreter that writes it is r1cs/writer.c.
  *
- * Writing is the hot path of synthesis (130 million bits a 32 GiB PoRep partition): up to 64 bits are put at the
- * position `aux` of the bitmap by two shifts. Kinds are checked without a pass of their own: a field element must be
- * allocated where the shape has one, and the numbers must agree at the end, so every bit is where the shape has a bit,
- * too. The start of every block is compared with the shape's.
+ * Readers of a lazy witness go copy by copy (r1cs/witness_lazy.h), and do with each copy's view what they do with a
+ * whole witness.
  */
 #include "r1cs/witness.h"
 
 #include <assert.h>
 #include <string.h>
 #include "base/hash.h"
-#include "base/random.h"
-#include "r1cs/interpreter.h"
 #include "r1cs/shape_internal.h"
-
-typedef struct writer {
-    cs base;
-    const shape *shape;
-    uint64_t *bits;
-    fr *inputs, *fields;
-    uint64_t n_aux, n_fields, cap_fields, n_inputs;
-    /* Kinds of the variables kind_first .. kind_end. */
-    const uint64_t *kinds;
-    uint64_t kind_first, kind_end;
-} writer;
-
-static void not_the_shape(cs *c, const char *what) {
-    cs_fault(c, CUZK_INTERNAL, what);
-    c->values = false; /* nothing is kept any more */
-}
-
-static bool is_field(writer *w, uint64_t aux) {
-    if (aux < w->kind_first || aux >= w->kind_end) {
-        uint32_t copy;
-        uint64_t local;
-        const shape_segment *g = &w->shape->segment[shape_find_aux(w->shape, aux, &copy, &local)];
-        w->kinds = g->bits[SHAPE_IS_FIELD].words;
-        w->kind_first = aux - local;
-        w->kind_end = w->kind_first + g->aux;
-    }
-    return bits_get(w->kinds, aux - w->kind_first);
-}
-
-static cs_var writer_alloc(cs *c, const fr *value) {
-    writer *w = (writer *)c;
-    cs_var v = interpreter_next_aux(c, 1);
-    if (c->status != CUZK_OK) return v;
-    if (v >= w->n_aux || !is_field(w, v))
-        not_the_shape(c, "the circuit allocates a field element where its shape has none");
-    else
-        w->fields[w->n_fields++] = *value;
-    return v;
-}
-
-static cs_var writer_alloc_bits(cs *c, unsigned n, uint64_t values) {
-    writer *w = (writer *)c;
-    uint64_t at = c->aux;
-    assert(n >= 1 && n <= 64);
-    if (at + n > w->n_aux || c->status != CUZK_OK) {
-        if (c->status == CUZK_OK) not_the_shape(c, "the circuit allocates more variables than its shape has");
-        return interpreter_next_aux(c, n);
-    }
-    values &= UINT64_MAX >> (64 - n);
-    unsigned shift = at & 63;
-    uint64_t *to = &w->bits[at >> 6];
-    to[0] |= values << shift;
-    if (shift + n > 64) to[1] |= values >> (64 - shift);
-    c->aux = (uint32_t)(at + n);
-    return (cs_var)at;
-}
-
-static cs_var writer_input(cs *c, const fr *value) {
-    writer *w = (writer *)c;
-    cs_var v = interpreter_next_input(c);
-    if (c->status != CUZK_OK) return v;
-    if ((v & ~CS_INPUT) >= w->n_inputs)
-        not_the_shape(c, "the circuit has more public inputs than its shape");
-    else
-        w->inputs[v & ~CS_INPUT] = *value;
-    return v;
-}
-
-static void writer_enforce(cs *c, const cs_lc *a, const cs_lc *b, const cs_lc *lc_c) {
-    (void)c;
-    (void)a;
-    (void)b;
-    (void)lc_c; /* !structure */
-}
-
-static bool writer_block_begin(cs *c, uint32_t index, uint32_t count, const cs_var *params, unsigned n_params) {
-    (void)params;
-    (void)n_params;
-    const shape_segment *g = &((writer *)c)->shape->segment[SEGMENT_BLOCK];
-    if (c->status == CUZK_OK && (count != g->copies || c->aux != g->first_aux + (uint64_t)index * g->aux ||
-                                 c->inputs != g->first_input + (uint64_t)index * g->inputs))
-        not_the_shape(c, "a block of the circuit does not begin where its shape says");
-    return true;
-}
+#include "r1cs/witness_lazy.h"
+#include "r1cs/writer.h"
 
 size_t witness_bytes(const shape *s) {
     return (s->counts.inputs + s->fields) * sizeof(fr) + bits_words(s->counts.aux) * 8;
-}
-
-static cuzk_status run_writer(writer *w, cs_circuit f, const void *params, const void *instance, cuzk_error *err) {
-    static const cs_ops ops = {writer_alloc,   writer_alloc_bits,  writer_input,
-                               writer_enforce, writer_block_begin, interpreter_block_end};
-    cuzk_status s = interpreter_start(&w->base, &ops, true, false, err);
-    if (s != CUZK_OK) return s;
-    f(&w->base, params, instance);
-    if (w->base.status == CUZK_OK &&
-        (w->base.aux != w->n_aux || w->base.inputs != w->n_inputs || w->n_fields != w->cap_fields)) {
-        cs_fault(&w->base, CUZK_INTERNAL, "the circuit allocates other variables than its shape has");
-        cuzk_fail_expected(err, "%llu inputs, %llu variables, %llu of them field elements",
-                           (unsigned long long)w->n_inputs, (unsigned long long)w->n_aux,
-                           (unsigned long long)w->cap_fields);
-        cuzk_fail_found(err, "%u, %u, %llu", w->base.inputs, w->base.aux, (unsigned long long)w->n_fields);
-    }
-    return interpreter_end(&w->base);
 }
 
 cuzk_status witness_write(witness *out, const shape *s, cs_circuit f, const void *params, const void *instance,
@@ -128,14 +25,8 @@ cuzk_status witness_write(witness *out, const shape *s, cs_circuit f, const void
     out->fields = out->inputs + out->n_inputs;
     out->bits = (uint64_t *)(out->fields + out->n_fields);
     fr_set_one(&out->inputs[0]);
-    writer w = {.shape = s,
-                .bits = out->bits,
-                .inputs = out->inputs,
-                .fields = out->fields,
-                .n_aux = out->n_aux,
-                .cap_fields = out->n_fields,
-                .n_inputs = out->n_inputs};
-    status = run_writer(&w, f, params, instance, err);
+    writer w = {.shape = s, .bits = out->bits, .inputs = out->inputs, .fields = out->fields};
+    status = writer_whole(&w, f, params, instance, err);
     if (status != CUZK_OK) witness_free(out);
     return status;
 }
@@ -149,9 +40,9 @@ void witness_free(witness *w) {
 
 void witness_expand(const witness *w, const shape *s, uint64_t first, uint64_t n, fr_canon *out) {
     uint64_t done = 0;
-    assert(first + n <= w->n_aux);
+    assert(first + n <= w->n_aux && !witness_is_lazy(w));
     if (n == 0) return;
-    const fr *field = w->fields + shape_rank(s, SHAPE_IS_FIELD, first);
+    const fr *field = w->fields + (shape_rank(s, SHAPE_IS_FIELD, first) - w->first_field);
     while (done < n) {
         uint32_t copy;
         uint64_t local;
@@ -162,40 +53,80 @@ void witness_expand(const witness *w, const shape *s, uint64_t first, uint64_t n
             if (bits_get(kinds, local + i))
                 fr_to_canon(&out[done], field++);
             else
-                out[done] = (fr_canon){{bits_get(w->bits, first + done)}};
+                out[done] = (fr_canon){{bits_get(w->bits, first + done - 64 * w->first_word)}};
         }
     }
 }
 
 #define DIGEST_VALUES 65536u
 
+typedef struct value_digest {
+    const shape *s;
+    fr_canon *values; /* DIGEST_VALUES */
+    uint64_t n, run;  /* values of this run so far; runs before it */
+    hash_ctx *all;
+    cs_checkpoint checkpoint;
+    void *user;
+} value_digest;
+
+static void digest_run(value_digest *d) {
+    hash_update(d->all, d->values, d->n * sizeof *d->values); /* limbs of a little-endian machine are the bytes */
+    if (d->checkpoint != NULL) {
+        uint8_t digest[32];
+        hash_sha256(digest, d->values, d->n * sizeof *d->values);
+        d->checkpoint(d->user, d->run, digest);
+    }
+    d->run++;
+    d->n = 0;
+}
+
+/* The values that follow those already seen. */
+static void digest_values(value_digest *d, const witness *w, uint64_t first, uint64_t n) {
+    while (n > 0) {
+        uint64_t take = DIGEST_VALUES - d->n < n ? DIGEST_VALUES - d->n : n;
+        witness_expand(w, d->s, first, take, d->values + d->n);
+        d->n += take;
+        first += take;
+        n -= take;
+        if (d->n == DIGEST_VALUES) digest_run(d);
+    }
+}
+
+static cuzk_status digest_lazy(value_digest *d, const witness *w, cuzk_error *err) {
+    const shape_segment *g = &d->s->segment[SEGMENT_BLOCK];
+    copy_reader r;
+    cuzk_status status = copy_reader_open(&r, w, d->s, err);
+    for (uint32_t i = 0; i < g->copies && status == CUZK_OK; i++) {
+        status = copy_reader_read(&r, i, err);
+        if (status == CUZK_OK) digest_values(d, &r.view, g->first_aux + (uint64_t)i * g->aux, g->aux);
+    }
+    copy_reader_close(&r);
+    return status;
+}
+
 cuzk_status witness_digests(const witness *w, const shape *s, uint8_t inputs[32], uint8_t aux[32],
                             cs_checkpoint checkpoint, void *user, cuzk_error *err) {
+    value_digest d = {.s = s, .checkpoint = checkpoint, .user = user};
     buffer memory;
     cuzk_status status = buffer_alloc_array(&memory, BUFFER_WITNESS, DIGEST_VALUES, sizeof(fr_canon), err);
     if (status != CUZK_OK) return status;
-    fr_canon *values = memory.data;
-    hash_ctx *h = hash_create(HASH_SHA256);
+    d.values = memory.data;
+    d.all = hash_create(HASH_SHA256);
     for (uint32_t i = 0; i < w->n_inputs; i++) {
-        fr_to_le_bytes((uint8_t *)values, &w->inputs[i]);
-        hash_update(h, values, 32);
+        fr_to_le_bytes((uint8_t *)d.values, &w->inputs[i]);
+        hash_update(d.all, d.values, 32);
     }
-    hash_final(h, inputs);
-    hash_reset(h);
-    for (uint64_t at = 0, run = 0; at < w->n_aux; at += DIGEST_VALUES, run++) {
-        uint64_t n = w->n_aux - at < DIGEST_VALUES ? w->n_aux - at : DIGEST_VALUES;
-        witness_expand(w, s, at, n, values); /* limbs of a little-endian machine are the bytes */
-        hash_update(h, values, n * sizeof *values);
-        if (checkpoint != NULL) {
-            uint8_t digest[32];
-            hash_sha256(digest, values, n * sizeof *values);
-            checkpoint(user, run, digest);
-        }
-    }
-    hash_final(h, aux);
-    hash_destroy(h);
+    hash_final(d.all, inputs);
+    hash_reset(d.all);
+    if (witness_is_lazy(w))
+        status = digest_lazy(&d, w, err);
+    else
+        digest_values(&d, w, 0, w->n_aux);
+    if (d.n > 0) digest_run(&d);
+    hash_final(d.all, aux);
+    hash_destroy(d.all);
     buffer_free(&memory);
-    return CUZK_OK;
+    return status;
 }
 
 /* ---- checking ---- */
@@ -209,15 +140,12 @@ typedef struct check_work {
     atomic_uint_fast64_t first_bad;
 } check_work;
 
-static void check_tile(void *ctx, size_t tile, unsigned slot) {
-    check_work *k = ctx;
-    uint64_t first = (uint64_t)tile * CHECK_ROWS, rows = k->s->counts.constraints - first;
-    if (rows > CHECK_ROWS) rows = CHECK_ROWS;
+static void check_rows(check_work *k, const witness *w, uint64_t first, uint64_t rows, unsigned slot) {
     if (atomic_load(&k->first_bad) < first) return;
     fr *a = k->scratch + (size_t)slot * 3 * CHECK_ROWS, *b = a + CHECK_ROWS, *c = b + CHECK_ROWS;
-    shape_eval(k->s, MATRIX_A, k->w, first, rows, a);
-    shape_eval(k->s, MATRIX_B, k->w, first, rows, b);
-    shape_eval(k->s, MATRIX_C, k->w, first, rows, c);
+    shape_eval(k->s, MATRIX_A, w, first, rows, a);
+    shape_eval(k->s, MATRIX_B, w, first, rows, b);
+    shape_eval(k->s, MATRIX_C, w, first, rows, c);
     for (uint64_t i = 0; i < rows; i++) {
         fr product;
         fr_mul(&product, &a[i], &b[i]);
@@ -227,6 +155,19 @@ static void check_tile(void *ctx, size_t tile, unsigned slot) {
         }
         return;
     }
+}
+
+static void check_tile(void *ctx, size_t tile, unsigned slot) {
+    check_work *k = ctx;
+    uint64_t first = (uint64_t)tile * CHECK_ROWS, rows = k->s->counts.constraints - first;
+    check_rows(k, k->w, first, rows < CHECK_ROWS ? rows : CHECK_ROWS, slot);
+}
+
+static void check_copy(void *user, const witness *view, uint32_t copy, unsigned slot) {
+    check_work *k = user;
+    const shape_segment *g = &k->s->segment[SEGMENT_BLOCK];
+    uint64_t at = g->first_row + (uint64_t)copy * g->rows, end = at + g->rows;
+    for (; at < end; at += CHECK_ROWS) check_rows(k, view, at, end - at < CHECK_ROWS ? end - at : CHECK_ROWS, slot);
 }
 
 cuzk_status witness_check(const witness *w, const shape *s, uint64_t *first_bad, pool *p, const cuzk_control *control,
@@ -239,7 +180,10 @@ cuzk_status witness_check(const witness *w, const shape *s, uint64_t *first_bad,
     k.scratch = scratch.data;
     atomic_init(&k.first_bad, UINT64_MAX);
     uint64_t tiles = (s->counts.constraints + CHECK_ROWS - 1) / CHECK_ROWS;
-    status = pool_run(p, control, "constraints", tiles, check_tile, &k, err);
+    if (witness_is_lazy(w))
+        status = witness_each_copy(w, s, 0, s->repeat, check_copy, &k, p, control, "constraints", err);
+    else
+        status = pool_run(p, control, "constraints", tiles, check_tile, &k, err);
     buffer_free(&scratch);
     if (status == CUZK_OK) *first_bad = atomic_load(&k.first_bad);
     return status;

@@ -5,6 +5,9 @@
  * sums over l, a and b are taken from the witness, and the witness goes. What is left is five points: prove_start does
  * all the work, since it has the pool; prove_finish puts the proof together.
  *
+ * Values of a lazy witness are made while they are read, copy by copy: once for a, b and c together, and once for each
+ * list of scalars.
+ *
  * Every stage leaves on cancellation with all buffers freed. Blinding is handled in variable time, as all scalars are
  * here: the machine is trusted by the prover.
  */
@@ -31,14 +34,11 @@ typedef struct eval_run {
     atomic_uint_fast64_t first_bad;
 } eval_run;
 
-static void eval_tile(void *user, size_t tile, unsigned slot) {
-    (void)slot;
-    eval_run *r = user;
-    uint64_t first = (uint64_t)tile * EVAL_TILE, n = r->rows - first < EVAL_TILE ? r->rows - first : EVAL_TILE;
+static void eval_rows(eval_run *r, const witness *w, uint64_t first, uint64_t n) {
     if (atomic_load_explicit(&r->first_bad, memory_order_relaxed) < first) return;
-    shape_eval(r->shape, MATRIX_A, r->witness, first, n, r->a + first);
-    shape_eval(r->shape, MATRIX_B, r->witness, first, n, r->b + first);
-    shape_eval(r->shape, MATRIX_C, r->witness, first, n, r->c + first);
+    shape_eval(r->shape, MATRIX_A, w, first, n, r->a + first);
+    shape_eval(r->shape, MATRIX_B, w, first, n, r->b + first);
+    shape_eval(r->shape, MATRIX_C, w, first, n, r->c + first);
     for (uint64_t i = first; i < first + n; i++) {
         fr t;
         fr_mul(&t, &r->a[i], &r->b[i]);
@@ -50,12 +50,38 @@ static void eval_tile(void *user, size_t tile, unsigned slot) {
     }
 }
 
+static void eval_tile(void *user, size_t tile, unsigned slot) {
+    eval_run *r = user;
+    uint64_t first = (uint64_t)tile * EVAL_TILE;
+    (void)slot;
+    eval_rows(r, r->witness, first, r->rows - first < EVAL_TILE ? r->rows - first : EVAL_TILE);
+}
+
+static void eval_copy(void *user, const witness *view, uint32_t copy, unsigned slot) {
+    eval_run *r = user;
+    shape_view v;
+    (void)slot;
+    shape_get_view(r->shape, &v);
+    eval_rows(r, view, v.segment[1].first_row + copy * v.segment[1].rows, v.segment[1].rows);
+}
+
+/* A, B and C together, so that values are made once; the input constraints come after all copies. */
+static cuzk_status eval_lazy(eval_run *r, pool *p, const cuzk_control *control, cuzk_error *err) {
+    shape_view v;
+    uint64_t own = shape_counts(r->shape).constraints;
+    shape_get_view(r->shape, &v);
+    cuzk_status st = witness_each_copy(r->witness, r->shape, 0, v.repeat, eval_copy, r, p, control, "evaluate", err);
+    if (st == CUZK_OK) eval_rows(r, r->witness, own, r->rows - own);
+    return st;
+}
+
 cuzk_status cpu_evaluate(fr *a, fr *b, fr *c, const shape *s, const witness *w, pool *p, const cuzk_control *control,
                          cuzk_error *err) {
     eval_run r = {.a = a, .b = b, .c = c, .shape = s, .witness = w, .rows = shape_rows(s)};
     atomic_init(&r.first_bad, UINT64_MAX);
-    cuzk_status st =
-        pool_run(p, control, "evaluate", (size_t)((r.rows + EVAL_TILE - 1) / EVAL_TILE), eval_tile, &r, err);
+    size_t tiles = (size_t)((r.rows + EVAL_TILE - 1) / EVAL_TILE);
+    cuzk_status st = witness_is_lazy(w) ? eval_lazy(&r, p, control, err)
+                                        : pool_run(p, control, "evaluate", tiles, eval_tile, &r, err);
     uint64_t bad = atomic_load(&r.first_bad);
     if (st != CUZK_OK || bad == UINT64_MAX) return st;
     cuzk_fail(err, CUZK_UNSATISFIED, "the witness does not satisfy constraint %" PRIu64, bad);
@@ -106,16 +132,16 @@ static cuzk_status witness_sums(pending_proof *d, const prove_request *q, pool *
     double t = cpu_monotonic_seconds();
     cuzk_status st = query_work_create(&w, q->shape, q->witness, p ? pool_threads(p) : 1, err);
     if (st != CUZK_OK) return st;
-    query_list(&w, QUERY_L);
-    st = query_sum_g1(&d->sums.l, &w, QUERY_L, q->key->l, p, control, "l MSM", err);
+    st = query_list(&w, QUERY_L, p, control, "l MSM", err);
+    if (st == CUZK_OK) st = query_sum_g1(&d->sums.l, &w, QUERY_L, q->key->l, p, control, "l MSM", err);
     d->times.msm_l = lap(&t);
     if (st != CUZK_OK) goto done;
-    query_list(&w, QUERY_A);
-    st = query_sum_g1(&d->sums.a, &w, QUERY_A, q->key->a, p, control, "a MSM", err);
+    st = query_list(&w, QUERY_A, p, control, "a MSM", err);
+    if (st == CUZK_OK) st = query_sum_g1(&d->sums.a, &w, QUERY_A, q->key->a, p, control, "a MSM", err);
     d->times.msm_a = lap(&t);
     if (st != CUZK_OK) goto done;
-    query_list(&w, QUERY_B);
-    st = query_sum_g1(&d->sums.b_g1, &w, QUERY_B, q->key->b_g1, p, control, "b_g1 MSM", err);
+    st = query_list(&w, QUERY_B, p, control, "b_g1 MSM", err);
+    if (st == CUZK_OK) st = query_sum_g1(&d->sums.b_g1, &w, QUERY_B, q->key->b_g1, p, control, "b_g1 MSM", err);
     d->times.msm_b_g1 = lap(&t);
     if (st != CUZK_OK) goto done;
     st = query_sum_g2(&d->sums.b_g2, &w, QUERY_B, q->key->b_g2, p, control, "b_g2 MSM", err);
@@ -207,6 +233,7 @@ const backend *backend_cpu(void) {
         .version = BACKEND_VERSION,
         .name = "cpu",
         .own_machine = true,
+        .lazy_witness = true,
         .device_count = cpu_device_count,
         .device_info = cpu_device_info,
         .plan = cpu_plan,

@@ -25,14 +25,15 @@ static uint64_t max_u64(uint64_t a, uint64_t b) {
 }
 
 typedef struct stage_bytes {
-    uint64_t witness, eval_one, ntt, msm_h, lists, msm_lists;
+    uint64_t witness, pass /* over a lazy witness */, eval_one, ntt, msm_h, lists, msm_lists;
 } stage_bytes;
 
 static stage_bytes bytes_of(const shape *s, unsigned threads) {
     unsigned log2 = shape_domain_log2(s);
     size_t m = (size_t)1 << log2;
     stage_bytes b = {
-        .witness = pages(witness_bytes(s)),
+        .witness = pages(shape_is_lazy(s) ? witness_lazy_bytes(s) : witness_bytes(s)),
+        .pass = witness_each_copy_bytes(s, threads),
         .eval_one = pages((uint64_t)m * sizeof(fr)),
         .ntt = pages(ntt_domain_bytes(log2)) + pages(ntt_scratch_bytes(log2, threads)),
         .msm_h = pages(msm_g1_scratch_bytes(m - 1, threads)),
@@ -48,10 +49,10 @@ static stage_bytes bytes_of(const shape *s, unsigned threads) {
 
 static void plan_bytes(const stage_bytes *b, prove_plan *out) {
     uint64_t pending = pages(sizeof(pending_proof));
-    uint64_t stage = max_u64(3 * b->eval_one + b->ntt, b->eval_one + b->msm_h);
-    stage = max_u64(stage, b->lists + b->msm_lists);
+    uint64_t stage = max_u64(3 * b->eval_one + max_u64(b->ntt, b->pass), b->eval_one + b->msm_h);
+    stage = max_u64(stage, b->lists + max_u64(b->msm_lists, b->pass));
     out->host_bytes = b->witness + pending + stage;
-    out->host_by_class[BUFFER_WITNESS] = b->witness + pending;
+    out->host_by_class[BUFFER_WITNESS] = b->witness + pending + b->pass;
     out->host_by_class[BUFFER_EVAL_ABC] = 3 * b->eval_one;
     out->host_by_class[BUFFER_NTT] = b->ntt;
     out->host_by_class[BUFFER_MSM_SCRATCH] = max_u64(b->msm_h, b->lists + b->msm_lists);
@@ -169,11 +170,13 @@ static void plan_seconds(const shape *s, unsigned threads, prove_plan *out) {
                   msm_seconds(measured.msm_g2, SAMPLE_G2, list[QUERY_B]);
     /* Half of the bits are one. */
     rest += bits / 2 * (measured.sum_g1 * (1 + density_a + density_b) + measured.sum_g2 * density_b);
-    out->seconds[0] = measured.fr_mul * (double)n.aux * 3;
-    out->seconds[1] = measured.fr_mul * (nnz * 1.5 + m) / cores;
+    /* A lazy witness is made while it is read: for evaluation, and for each of three lists. */
+    double making = measured.fr_mul * (double)n.aux * 3;
+    out->seconds[0] = shape_is_lazy(s) ? measured.fr_mul * (double)n.inputs * 10 : making;
+    out->seconds[1] = measured.fr_mul * (nnz * 1.5 + m) / cores + (shape_is_lazy(s) ? making / cores : 0);
     out->seconds[2] = measured.fr_mul * (6 * m * log2 / 2 * 1.3 + 4 * m) / cores;
     out->seconds[3] = msm_seconds(measured.msm_g1, SAMPLE_G1, m) / cores;
-    out->seconds[4] = rest / cores;
+    out->seconds[4] = (rest + (shape_is_lazy(s) ? 3 * making : 0)) / cores;
     out->seconds[5] = measured.fr_mul * 1e5 + msm_seconds(measured.msm_g1, SAMPLE_G1, (double)n.inputs);
 }
 

@@ -33,9 +33,13 @@ static size_t list_capacity(const shape *s) {
     return (size_t)(shape_fields(s) + shape_counts(s).inputs);
 }
 
+static size_t kept_bytes(const shape *s) {
+    return shape_is_lazy(s) ? round64((size_t)(shape_counts(s).aux + 7) / 8) : 0;
+}
+
 uint64_t query_work_bytes(const shape *s, unsigned threads) {
     size_t n = list_capacity(s);
-    return round64(n * sizeof(fr_canon)) + round64(n * sizeof(uint32_t)) + threads * slot_bytes();
+    return round64(n * sizeof(fr_canon)) + round64(n * sizeof(uint32_t)) + kept_bytes(s) + threads * slot_bytes();
 }
 
 cuzk_status query_work_create(query_work *q, const shape *s, const witness *w, unsigned threads, cuzk_error *err) {
@@ -46,7 +50,10 @@ cuzk_status query_work_create(query_work *q, const shape *s, const witness *w, u
     uint8_t *at = q->memory.data;
     q->scalars = (fr_canon *)(void *)at;
     q->index = (uint32_t *)(void *)(at + round64(n * sizeof(fr_canon)));
-    q->slots = at + round64(n * sizeof(fr_canon)) + round64(n * sizeof(uint32_t));
+    at += round64(n * sizeof(fr_canon)) + round64(n * sizeof(uint32_t));
+    q->kept_bits = (uint64_t *)(void *)at;
+    q->bits = witness_is_lazy(w) ? q->kept_bits : w->bits;
+    q->slots = at + kept_bytes(s);
     return CUZK_OK;
 }
 
@@ -72,17 +79,23 @@ static uint64_t first_base(const shape *s, query_kind kind, uint64_t aux) {
     return n.b_input_density + shape_rank(s, SHAPE_B_DENSITY, aux);
 }
 
-uint64_t query_list_count(const shape *s, query_kind kind) {
-    cs_counts n = shape_counts(s);
+/* Field elements with a base among the first n auxiliary variables. */
+static uint64_t list_count_to(const shape *s, query_kind kind, uint64_t n) {
     uint64_t density[WORDS], fields[WORDS], count = 0;
-    if (kind == QUERY_L) return shape_fields(s);
-    for (uint64_t first = 0; first < n.aux; first += TILE) {
-        uint64_t len = n.aux - first < TILE ? n.aux - first : TILE;
+    if (kind == QUERY_L) return shape_rank(s, SHAPE_IS_FIELD, n);
+    for (uint64_t first = 0; first < n; first += TILE) {
+        uint64_t len = n - first < TILE ? n - first : TILE;
         density_bits(s, kind, first, len, density);
         shape_bitmap(s, SHAPE_IS_FIELD, first, len, fields);
         for (uint64_t k = 0; k < (len + 63) / 64; k++) count += (uint64_t)__builtin_popcountll(density[k] & fields[k]);
     }
-    return count + (kind == QUERY_A ? n.inputs : n.b_input_density);
+    return count;
+}
+
+uint64_t query_list_count(const shape *s, query_kind kind) {
+    cs_counts n = shape_counts(s);
+    uint64_t inputs = kind == QUERY_L ? 0 : kind == QUERY_A ? n.inputs : n.b_input_density;
+    return inputs + list_count_to(s, kind, n.aux);
 }
 
 static void list_inputs(query_work *q, query_kind kind) {
@@ -95,27 +108,75 @@ static void list_inputs(query_work *q, query_kind kind) {
     }
 }
 
-void query_list(query_work *q, query_kind kind) {
-    const witness *w = q->witness;
+/* Field elements among the auxiliary variables first .. end, whose values w holds, from place `n` of the list on.
+ * Returns the place after the last. */
+static size_t list_range(const query_work *q, query_kind kind, const witness *w, uint64_t first, uint64_t end,
+                         size_t n) {
     uint64_t density[WORDS], fields[WORDS];
-    const fr *value = w->fields;
-    q->n = 0;
-    list_inputs(q, kind);
-    for (uint64_t first = 0; first < w->n_aux; first += TILE) {
-        uint64_t len = w->n_aux - first < TILE ? w->n_aux - first : TILE, base = first_base(q->shape, kind, first);
-        density_bits(q->shape, kind, first, len, density);
-        shape_bitmap(q->shape, SHAPE_IS_FIELD, first, len, fields);
+    const fr *value = w->fields + (shape_rank(q->shape, SHAPE_IS_FIELD, first) - w->first_field);
+    for (uint64_t at = first & ~(uint64_t)63; at < end; at += TILE) {
+        uint64_t len = end - at < TILE ? end - at : TILE, base = first_base(q->shape, kind, at);
+        density_bits(q->shape, kind, at, len, density);
+        shape_bitmap(q->shape, SHAPE_IS_FIELD, at, len, fields);
+        if (at < first) fields[0] &= UINT64_MAX << (first - at);
         for (uint64_t k = 0; k < (len + 63) / 64; k++) {
             for (uint64_t left = fields[k]; left; left &= left - 1) {
                 uint64_t bit = left & -left;
                 const fr *v = value++;
                 if (!(density[k] & bit)) continue;
-                q->index[q->n] = (uint32_t)(base + (uint64_t)__builtin_popcountll(density[k] & (bit - 1)));
-                fr_to_canon(&q->scalars[q->n++], v);
+                q->index[n] = (uint32_t)(base + (uint64_t)__builtin_popcountll(density[k] & (bit - 1)));
+                fr_to_canon(&q->scalars[n++], v);
             }
             base += (uint64_t)__builtin_popcountll(density[k]);
         }
     }
+    return n;
+}
+
+/* ---- lists of a lazy witness, copy by copy ---- */
+
+typedef struct list_run {
+    query_work *q;
+    query_kind kind;
+    size_t first, each; /* place of the first copy's entries, and how many a copy has */
+    uint32_t copy_aux;
+} list_run;
+
+static void list_copy(void *user, const witness *view, uint32_t copy, unsigned slot) {
+    const list_run *r = user;
+    query_work *q = r->q;
+    uint64_t first = (uint64_t)copy * r->copy_aux, end = first + r->copy_aux;
+    (void)slot;
+    list_range(q, r->kind, view, first, end, r->first + copy * r->each);
+    if (q->bits_kept) return;
+    /* Neighbours share a word. */
+    for (uint64_t i = first / 64; i <= (end - 1) / 64; i++) {
+        uint64_t w = view->bits[i - view->first_word];
+        if (w) __atomic_fetch_or(&q->kept_bits[i], w, __ATOMIC_RELAXED);
+    }
+}
+
+/* All copies are alike, so each knows where its part of the list begins. */
+static cuzk_status list_lazy(query_work *q, query_kind kind, pool *p, const cuzk_control *control, const char *stage,
+                             cuzk_error *err) {
+    shape_view v;
+    shape_get_view(q->shape, &v);
+    uint32_t aux = v.segment[1].aux; /* a lazy witness has nothing before the first copy */
+    list_run r = {q, kind, q->n, (size_t)list_count_to(q->shape, kind, aux), aux};
+    cuzk_status st = witness_each_copy(q->witness, q->shape, 0, v.repeat, list_copy, &r, p, control, stage, err);
+    if (st != CUZK_OK) return st;
+    q->bits_kept = true;
+    q->n += v.repeat * r.each;
+    return CUZK_OK;
+}
+
+cuzk_status query_list(query_work *q, query_kind kind, pool *p, const cuzk_control *control, const char *stage,
+                       cuzk_error *err) {
+    q->n = 0;
+    list_inputs(q, kind);
+    if (witness_is_lazy(q->witness)) return list_lazy(q, kind, p, control, stage, err);
+    q->n = list_range(q, kind, q->witness, 0, q->witness->n_aux, q->n);
+    return CUZK_OK;
 }
 
 /* ---- the bits that are one ---- */
@@ -138,7 +199,7 @@ static void ones_tile(void *user, size_t tile, unsigned slot) {
     void *sum_scratch = (uint8_t *)s + round64(sizeof *s);
     uint64_t first = (uint64_t)tile * TILE, len = w->n_aux - first < TILE ? w->n_aux - first : TILE;
     uint64_t base = first_base(r->q->shape, r->kind, first);
-    const uint64_t *bits = w->bits + first / 64;
+    const uint64_t *bits = r->q->bits + first / 64;
     size_t n = 0;
     density_bits(r->q->shape, r->kind, first, len, s->density);
     for (uint64_t k = 0; k < (len + 63) / 64; k++) {

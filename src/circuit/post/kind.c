@@ -327,13 +327,14 @@ static cuzk_status post_kind_synth(const circuit *c, uint64_t seed, const char *
     return post_synth(c->params, seed, folder, p, control, wrote, user, err);
 }
 
-#define POST_KIND(name_, open_, job_open_)                                                                             \
+#define POST_KIND(name_, open_, job_open_, lazy_)                                                                      \
     {                                                                                                                  \
-        .name = name_, .variants = variants, .sizes = sizes, .synthesize = post_synthesize, .open = open_,             \
-        .job_open = job_open_, .job_check = post_job_check, .public_count = post_public_count,                         \
+        .name = name_, .variants = variants, .sizes = sizes, .synthesize = post_synthesize, .lazy_blocks = lazy_,      \
+        .open = open_, .job_open = job_open_, .job_check = post_job_check, .public_count = post_public_count,          \
         .public_inputs = post_public_inputs, .instance = post_instance, .inspect = post_inspect,                       \
         .synth = post_kind_synth,                                                                                      \
     }
 
-const circuit_kind winning_post_kind = POST_KIND("winning-post", winning_open, winning_job_open);
-const circuit_kind window_post_kind = POST_KIND("window-post", window_open, window_job_open);
+/* A winning witness is a few megabytes; a window partition's can be 4 GB. */
+const circuit_kind winning_post_kind = POST_KIND("winning-post", winning_open, winning_job_open, false);
+const circuit_kind window_post_kind = POST_KIND("window-post", window_open, window_job_open, true);
