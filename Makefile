@@ -1,11 +1,12 @@
 # Short names for the CMake presets (CMakePresets.json). Build folders are build/<preset>.
-.PHONY: help setup build demo test test-slow bench fuzz format
+.PHONY: help setup build demo test test-slow test-sanitizers bench fuzz format
 
 help:
 	@echo 'make build      release program: build/release/cuzk'
 	@echo 'make demo       builds, then makes and verifies a proof on this machine'
 	@echo 'make test       installs missing packages (Debian), builds, runs the tests (minutes)'
 	@echo 'make test-slow  the tests that take longer'
+	@echo 'make test-sanitizers  the fast tests under the address, undefined and thread sanitizers'
 	@echo 'make bench      builds and runs the benchmarks of bench/'
 	@echo 'make fuzz       builds the fuzz targets (clang) and runs each for FUZZ_SECONDS (default 60)'
 	@echo 'make format     lays out all sources with clang-format'
@@ -27,6 +28,11 @@ test: build
 test-slow: build
 	@tools/oracles/fetch_blst.sh || echo 'test-slow: blst cannot be fetched (npm), so its comparison is skipped'
 	@ctest --preset slow
+
+test-sanitizers: setup
+	@for preset in dev tsan; do \
+	    cmake --preset $$preset -Wno-dev >/dev/null && cmake --build --preset $$preset && ctest --preset $$preset || exit 1; \
+	done
 
 bench: build
 	@cmake --build --preset release --target bench
