@@ -108,7 +108,6 @@ static cuzk_status development_key(proving *p, cuzk_error *err) {
         return err->status;
     }
     note("development key%s: %s", made ? " made" : "", p->key_path);
-    if (made) cuzk_memory_reset_peaks(); /* key making is not part of the proof's plan */
     return CUZK_OK;
 }
 
@@ -137,6 +136,8 @@ static cuzk_status prove_work(proving *p, cuzk_error *err) {
     if (a->given[OPT_DEV_KEY] && development_key(p, err)) return err->status;
     if (cuzk_key_open(&p->key, a->context, p->key_path, check, a->control, err)) return err->status;
     p->key_seconds = cpu_monotonic_seconds() - start;
+    /* What is done once is not the proof's: recording the shape, making or converting the key. */
+    cuzk_memory_reset_peaks();
     if (shortcoming(p)) warn_loudly("%s", shortcoming(p));
     if (options.insecure_rs)
         warn_loudly("r and s are taken from %s: these proofs are for tests only", options.insecure_rs);
