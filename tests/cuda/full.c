@@ -1,11 +1,13 @@
 /* Whole jobs on a CUDA device, from the prover input to verified proofs, with a development key made there: the way to
  * measure a full-size proof without a 47 GB key file.
  *
- *   cuda_full porep C1.json [jobs]                  (cuzk synth-sector porep --size 32GiB --seed 1 --out DIR makes the
- * input) cuda_full KIND REQUEST.json VANILLA… [jobs]
+ * cuda_full porep C1.json [JOBS]; `cuzk synth-sector porep --size 32GiB --seed 1 --out DIR` makes the input.
+ *
+ * cuda_full KIND REQUEST.json VANILLA... [JOBS] for the other kinds.
  *
  * Prints the times of the parts, of one partition alone, then of whole jobs with synthesis beside proving, host and
- * device memory. */
+ * device memory.
+ */
 #undef NDEBUG
 #include <assert.h>
 #include <pthread.h>

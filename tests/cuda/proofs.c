@@ -1,6 +1,10 @@
-/* Whole proofs on a CUDA device against the CPU's bytes, for a machine with a device:
- *   cuda_proofs             sizes 2^4 to 2^18 and odd ones between, circuits with blocks, bad witnesses, two proofs at
- * once cuda_proofs bench LOG2  times of one size Device memory must be back to the residents' after each proof. */
+/* Whole proofs on a CUDA device against the CPU's bytes, for a machine with a device.
+ *
+ * cuda_proofs: chains of 3 to 200,000 constraints around the powers of two, proofs that overlap, one abandoned, and
+ * keys made on the device against the CPU's keys; last, that all device memory was given back.
+ *
+ * cuda_proofs bench LOG2: times of one size.
+ */
 #undef NDEBUG
 #include <assert.h>
 #include <stdio.h>

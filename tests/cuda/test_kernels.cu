@@ -1,4 +1,4 @@
-/* Every CUDA kernel against the CPU's result, then the benchmarks: `test_kernels` runs the tests, `test_kernels bench`
+/* Every CUDA kernel against the CPU's result, then the benchmarks: `cuda_kernels` runs the tests, `cuda_kernels bench`
  * the table as well. */
 #include <algorithm>
 #include <cstdio>

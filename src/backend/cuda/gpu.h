@@ -51,7 +51,7 @@ typedef struct gpu_shape_source {
     const uint64_t *is_field, *a_density, *b_density; /* (n_aux + 63) / 64 words each */
     const uint32_t *b_inputs;                         /* inputs that occur in B, ascending */
     uint32_t n_b_inputs;
-    const void *ntt_block; /* gpu_ntt_elements(log2) elements of 32 bytes, see gpu_ntt_fill's order in ntt.cuh */
+    const void *ntt_block; /* gpu_ntt_elements(log2) elements of 32 bytes, in ntt_table_elements' order, ntt.cuh */
     uint8_t n_inverse[32], z_inverse[32];
 } gpu_shape_source;
 typedef struct gpu_shape gpu_shape;

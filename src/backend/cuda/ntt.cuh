@@ -25,7 +25,7 @@ struct power_table {
     }
 };
 
-/* Device tables of one domain. All in Montgomery form; made on the host (ntt_tables_fill) and uploaded in one block. */
+/* Device tables of one domain. All in Montgomery form; made on the host (resident.c) and uploaded in one block. */
 struct ntt_tables {
     unsigned log2;
     power_table forward, inverse;            /* omega, omega^-1 */
@@ -34,7 +34,7 @@ struct ntt_tables {
     fr n_inverse, z_inverse;                 /* 1/n, 1/(generator^n - 1) */
 };
 
-/* Elements of the table block; host side fills it (backend.c) in the order forward low, high, inverse low, high, coset
+/* Elements of the table block; the host fills it (resident.c) in the order forward low, high, inverse low, high, coset
  * low, high, coset inverse low, high, small forward, small inverse. */
 size_t ntt_table_elements(unsigned log2);
 void ntt_tables_place(ntt_tables *t, unsigned log2, const fr *device_block);
