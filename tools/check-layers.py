@@ -9,7 +9,7 @@ import re
 import sys
 
 ORDER = ["base", "math", "r1cs", "gadget", "format", "circuit", "groth16", "backend",
-         "engine", "api", "store", "rpc", "http", "cli"]
+         "api", "engine", "store", "rpc", "http", "daemon", "cli"]
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 ANGLE_OWN = re.compile(r"^\s*#\s*include\s+<((?:cuzk|" + "|".join(ORDER) + r")/[^>]+)>", re.MULTILINE)
 
