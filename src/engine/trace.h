@@ -1,5 +1,5 @@
 /* What happened when: a ring of events, histograms of stage times, and samples of memory. Thread-safe; recording takes
- * no lock of the engine's.
+ * one short lock of its own and none of the engine's, so that it may be called with any lock held.
  */
 #ifndef CUZK_ENGINE_TRACE_H
 #define CUZK_ENGINE_TRACE_H
@@ -21,8 +21,10 @@ typedef struct trace trace;
     X(DEVICE_TAKEN, "device_taken")                                                                                    \
     X(ABC_FREED, "abc_freed")                                                                                          \
     X(PENDING, "pending")                                                                                              \
+    X(FINISH_START, "finish_start")                                                                                    \
     X(FINISHED, "finished")                                                                                            \
     X(DEALLOC_DONE, "dealloc_done")                                                                                    \
+    X(VERIFY_START, "verify_start")                                                                                    \
     X(VERIFIED, "verified")                                                                                            \
     X(RETRY, "retry")                                                                                                  \
     X(DEVICE_FAULT, "device_fault")                                                                                    \
@@ -36,10 +38,32 @@ typedef enum trace_kind {
         TRACE_KINDS
 } trace_kind;
 
+const char *trace_kind_name(trace_kind k); /* "synth_start"; static */
+
+/* The stages of a job whose times have histograms. X(NAME, "text") */
+#define TRACE_STAGE_LIST(X)                                                                                            \
+    X(QUEUE, "queue")                                                                                                  \
+    X(KEY_LOAD, "key_load")                                                                                            \
+    X(VANILLA_CHECK, "vanilla_check")                                                                                  \
+    X(SYNTHESIS, "synthesis")                                                                                          \
+    X(DEVICE_WAIT, "device_wait")                                                                                      \
+    X(DEVICE, "device")                                                                                                \
+    X(FINISH, "finish")                                                                                                \
+    X(VERIFY, "verify")                                                                                                \
+    X(TOTAL, "total")
+
+typedef enum trace_stage {
+#define X(name, text) TRACE_STAGE_##name,
+    TRACE_STAGE_LIST(X)
+#undef X
+        TRACE_STAGES
+} trace_stage;
+const char *trace_stage_name(trace_stage s); /* static */
+
 #define TRACE_NO_PARTITION 0xffffffffu
 
 typedef struct trace_event {
-    double at; /* cpu_monotonic_seconds */
+    double at; /* cpu_monotonic_seconds; no two events have the same */
     uint64_t job;
     uint32_t partition;
     trace_kind kind;
@@ -65,8 +89,27 @@ size_t trace_samples(trace *t, double after, trace_sample *out, size_t n);
  * Returned; free with free(). */
 cuzk_status trace_chrome_json(trace *t, uint64_t job, char **out, cuzk_error *err);
 
-/* Prometheus histograms by proof kind. stage: "queue", "synthesis", "device_wait", "device", "finish", "verify",
- * "total". Unknown kinds and stages are ignored. */
+/* ---- histograms, for Prometheus ---- */
+
+#define TRACE_BUCKETS 18
+#define TRACE_PROOF_KINDS 8
+
+/* Upper bounds in seconds, rising; what is longer counts in the last bucket. */
+extern const double trace_bounds[TRACE_BUCKETS - 1];
+
+typedef struct trace_histogram {
+    uint64_t count, buckets[TRACE_BUCKETS]; /* not cumulative */
+    double sum, last, max;
+} trace_histogram;
+
+/* One job's time in a stage; with TOTAL when it completed. kind: "porep", …; the first TRACE_PROOF_KINDS different ones
+ * are kept, others and unknown stages are ignored. */
 void trace_observe(trace *t, const char *kind, const char *stage, double seconds);
+/* The k-th kind seen, or NULL; static for the life of t. */
+const char *trace_proof_kind(trace *t, size_t k);
+/* All zero for what was never observed. */
+trace_histogram trace_histogram_get(trace *t, const char *kind, trace_stage stage);
+/* How often an event happened since the start, whatever the ring forgot. */
+uint64_t trace_count(trace *t, trace_kind kind);
 
 #endif
