@@ -154,6 +154,13 @@ size_t trace_samples(trace *t, double after, trace_sample *out, size_t n) {
     return n;
 }
 
+void trace_room(trace *t, size_t *events, size_t *samples) {
+    pthread_mutex_lock(&t->lock);
+    *events = t->events.used;
+    *samples = t->samples.used;
+    pthread_mutex_unlock(&t->lock);
+}
+
 uint64_t trace_count(trace *t, trace_kind kind) {
     assert(kind < TRACE_KINDS);
     pthread_mutex_lock(&t->lock);

@@ -85,6 +85,8 @@ void trace_sample_add(trace *t, const trace_sample *sample);
  * time. */
 size_t trace_events(trace *t, double after, trace_event *out, size_t n);
 size_t trace_samples(trace *t, double after, trace_sample *out, size_t n);
+/* How many there are now. */
+void trace_room(trace *t, size_t *events, size_t *samples);
 /* Chrome trace JSON: a lane per worker, a slice per stage of a partition, counters of memory by class. job 0: all.
  * Returned; free with free(). */
 cuzk_status trace_chrome_json(trace *t, uint64_t job, char **out, cuzk_error *err);

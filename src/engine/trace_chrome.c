@@ -1,0 +1,265 @@
+/* The trace as Chrome trace JSON, which Perfetto and chrome://tracing read.
+ *
+ * Threads are lanes ("synthesis 0", "cuda:0/1", "finish 0"); a lane runs one stage at a time, so a stage is the span
+ * from the event that begins it to the one that ends it on that lane. Waiting for a device has no lane: it is an
+ * asynchronous span per partition, as is a job from its submission to its end. What began before the ring's first event
+ * is left out; what still runs ends now and says so. Counters: tracked bytes at every event, and from the samples RSS,
+ * the budget and bytes by class. Times are microseconds since the first event that is there.
+ */
+#include "engine/trace.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cpu.h"
+#include "base/json.h"
+
+enum { MAX_LANES = 512 };
+
+typedef struct lane {
+    char name[24];
+    bool open; /* a stage runs */
+    double since;
+    uint64_t job;
+    uint32_t partition;
+    const char *stage;
+} lane;
+
+typedef struct writer {
+    json_out *o;
+    double zero, now;
+    lane *lanes;
+    size_t n_lanes;
+    uint64_t only; /* 0: every job */
+} writer;
+
+enum { PROCESS = 1 };
+
+/* What an event begins or ends on its lane. */
+static const struct {
+    const char *begins, *ends;
+} stages[TRACE_KINDS] = {
+    [TRACE_SYNTH_START] = {"synthesis", NULL}, [TRACE_SYNTH_DONE] = {NULL, "synthesis"},
+    [TRACE_DEVICE_TAKEN] = {"device", NULL},   [TRACE_PENDING] = {NULL, "device"},
+    [TRACE_FINISH_START] = {"finish", NULL},   [TRACE_FINISHED] = {NULL, "finish"},
+    [TRACE_VERIFY_START] = {"verify", NULL},   [TRACE_VERIFIED] = {NULL, "verify"},
+};
+
+/* ---- pieces of one entry ---- */
+
+static void put_text(json_out *o, const char *key, const char *text) {
+    json_put_key(o, key);
+    json_put_string(o, text);
+}
+
+static void put_number(json_out *o, const char *key, uint64_t v) {
+    json_put_key(o, key);
+    json_put_u64(o, v);
+}
+
+/* Whole nanoseconds, so that the text is short. */
+static void put_micros(json_out *o, const char *key, double seconds) {
+    json_put_key(o, key);
+    json_put_double(o, round(seconds * 1e9) / 1e3);
+}
+
+static void begin_entry(const writer *w, const char *phase, const char *name, double at, size_t thread) {
+    json_begin_object(w->o);
+    put_text(w->o, "ph", phase);
+    put_text(w->o, "name", name);
+    put_number(w->o, "pid", PROCESS);
+    put_number(w->o, "tid", thread);
+    put_micros(w->o, "ts", at > w->zero ? at - w->zero : 0);
+}
+
+static void put_what(const writer *w, uint64_t job, uint32_t partition, bool running) {
+    json_put_key(w->o, "args");
+    json_begin_object(w->o);
+    put_number(w->o, "job", job);
+    if (partition != TRACE_NO_PARTITION) put_number(w->o, "partition", partition);
+    if (running) {
+        json_put_key(w->o, "running");
+        json_put_bool(w->o, true);
+    }
+    json_end_object(w->o);
+}
+
+/* ---- lanes ---- */
+
+/* The lane's number; MAX_LANES when there are too many. */
+static size_t find_lane(writer *w, const char *name) {
+    for (size_t i = 0; i < w->n_lanes; i++) {
+        if (!strcmp(w->lanes[i].name, name)) return i;
+    }
+    if (w->n_lanes == MAX_LANES) return MAX_LANES;
+    lane *l = &w->lanes[w->n_lanes];
+    strcpy(l->name, name);
+    return w->n_lanes++;
+}
+
+static void put_slice(const writer *w, size_t i, double end, bool running) {
+    const lane *l = &w->lanes[i];
+    begin_entry(w, "X", l->stage, l->since, i + 1);
+    put_micros(w->o, "dur", end > l->since ? end - l->since : 0);
+    put_what(w, l->job, l->partition, running);
+    json_end_object(w->o);
+}
+
+static void put_instant(const writer *w, const trace_event *e, size_t i) {
+    begin_entry(w, "i", trace_kind_name(e->kind), e->at, i + 1);
+    put_text(w->o, "s", i < MAX_LANES ? "t" : "p");
+    put_what(w, e->job, e->partition, false);
+    json_end_object(w->o);
+}
+
+/* Spans that have no lane: phase "b" begins, "e" ends. */
+static void put_async(const writer *w, const trace_event *e, const char *phase, const char *name) {
+    char id[48];
+    uint64_t number = e->job << 20 | (e->partition == TRACE_NO_PARTITION ? 0 : e->partition + 1);
+    snprintf(id, sizeof id, "0x%llx", (unsigned long long)number);
+    begin_entry(w, phase, name, e->at, 0);
+    put_text(w->o, "cat", name);
+    put_text(w->o, "id", id);
+    put_what(w, e->job, e->partition, false);
+    json_end_object(w->o);
+}
+
+static void put_event(writer *w, const trace_event *e) {
+    const char *begins = stages[e->kind].begins, *ends = stages[e->kind].ends;
+    size_t i = e->lane[0] ? find_lane(w, e->lane) : MAX_LANES;
+    lane *l = i < MAX_LANES ? &w->lanes[i] : NULL;
+    switch (e->kind) {
+    case TRACE_JOB_SUBMITTED: put_async(w, e, "b", "job"); break;
+    case TRACE_JOB_ENDED: put_async(w, e, "e", "job"); break;
+    case TRACE_DEVICE_QUEUED: put_async(w, e, "b", "waits for a device"); break;
+    case TRACE_DEVICE_TAKEN: put_async(w, e, "e", "waits for a device"); break;
+    default:
+        if (!begins && !ends) put_instant(w, e, i);
+    }
+    if (!l) return;
+    /* A stage that failed has no end of its own: the lane's next stage, or the partition's retry, ends it. */
+    bool ends_open = l->open && (begins || (ends && !strcmp(ends, l->stage)) || e->kind == TRACE_RETRY ||
+                                 e->kind == TRACE_DEVICE_FAULT);
+    if (ends_open) {
+        put_slice(w, i, e->at, false);
+        l->open = false;
+    }
+    if (begins) {
+        l->open = true;
+        l->since = e->at;
+        l->job = e->job;
+        l->partition = e->partition;
+        l->stage = begins;
+    }
+}
+
+/* ---- counters ---- */
+
+static void put_live(const writer *w, const trace_event *e) {
+    begin_entry(w, "C", "tracked bytes", e->at, 0);
+    json_put_key(w->o, "args");
+    json_begin_object(w->o);
+    put_number(w->o, "live", e->host_live);
+    json_end_object(w->o);
+    json_end_object(w->o);
+}
+
+static void put_sample(const writer *w, const trace_sample *s) {
+    begin_entry(w, "C", "memory", s->at, 0);
+    json_put_key(w->o, "args");
+    json_begin_object(w->o);
+    put_number(w->o, "rss", s->rss);
+    put_number(w->o, "reserved", s->budget_reserved);
+    put_number(w->o, "budget", s->budget_total);
+    json_end_object(w->o);
+    json_end_object(w->o);
+    begin_entry(w, "C", "bytes by class", s->at, 0);
+    json_put_key(w->o, "args");
+    json_begin_object(w->o);
+    for (int c = 0; c < BUFFER_CLASSES; c++) put_number(w->o, buffer_class_name((buffer_class)c), s->classes[c]);
+    json_end_object(w->o);
+    json_end_object(w->o);
+}
+
+static void put_name(const writer *w, const char *what, const char *name, size_t thread) {
+    begin_entry(w, "M", what, w->zero, thread);
+    json_put_key(w->o, "args");
+    json_begin_object(w->o);
+    put_text(w->o, "name", name);
+    json_end_object(w->o);
+    json_end_object(w->o);
+}
+
+/* ---- the document ---- */
+
+static bool wanted(const writer *w, const trace_event *e) {
+    return !w->only || e->job == w->only;
+}
+
+static void put_all(writer *w, const trace_event *events, size_t n, const trace_sample *samples, size_t n_samples) {
+    double last = -1;
+    w->zero = w->now = cpu_monotonic_seconds();
+    bool ended = false;
+    for (size_t i = n; i-- > 0;) {
+        if (!wanted(w, &events[i])) continue;
+        if (last < 0) last = events[i].at, ended = events[i].kind == TRACE_JOB_ENDED;
+        w->zero = events[i].at;
+    }
+    if (!w->only && n_samples && samples[0].at < w->zero) w->zero = samples[0].at;
+    for (size_t i = 0; i < n; i++) {
+        if (!wanted(w, &events[i])) continue;
+        put_event(w, &events[i]);
+        put_live(w, &events[i]);
+    }
+    for (size_t i = 0; i < w->n_lanes; i++) {
+        if (w->lanes[i].open) put_slice(w, i, w->now, true);
+    }
+    /* A job's own trace shows the memory while it was there, with a second on each side. */
+    double until = w->only && ended ? last + 1 : INFINITY;
+    for (size_t i = 0; i < n_samples; i++) {
+        if (w->only && (last < 0 || samples[i].at < w->zero - 1 || samples[i].at > until)) continue;
+        put_sample(w, &samples[i]);
+    }
+    put_name(w, "process_name", "cuzk", 0);
+    for (size_t i = 0; i < w->n_lanes; i++) put_name(w, "thread_name", w->lanes[i].name, i + 1);
+}
+
+static cuzk_status write_document(writer *w, const trace_event *events, size_t n, const trace_sample *samples,
+                                  size_t n_samples, char **out, cuzk_error *err) {
+    json_begin_object(w->o);
+    put_text(w->o, "displayTimeUnit", "ms");
+    json_put_key(w->o, "traceEvents");
+    json_begin_array(w->o);
+    put_all(w, events, n, samples, n_samples);
+    json_end_array(w->o);
+    json_end_object(w->o);
+    size_t len;
+    const char *text = json_out_text(w->o, &len);
+    if (text) *out = strdup(text);
+    return *out ? CUZK_OK : cuzk_fail(err, CUZK_MEMORY, "no memory for the trace document");
+}
+
+cuzk_status trace_chrome_json(trace *t, uint64_t job, char **out, cuzk_error *err) {
+    size_t room_events, room_samples;
+    buffer events = {0}, samples = {0};
+    writer w = {.only = job};
+    *out = NULL;
+    trace_room(t, &room_events, &room_samples);
+    cuzk_status s = buffer_alloc_array(&events, BUFFER_OTHER, room_events, sizeof(trace_event), err);
+    if (!s) s = buffer_alloc_array(&samples, BUFFER_OTHER, room_samples, sizeof(trace_sample), err);
+    if (!s) {
+        size_t n = trace_events(t, -1, events.data, room_events);
+        size_t n_samples = trace_samples(t, -1, samples.data, room_samples);
+        w.o = json_out_create();
+        w.lanes = calloc(MAX_LANES, sizeof *w.lanes);
+        s = w.o && w.lanes ? write_document(&w, events.data, n, samples.data, n_samples, out, err)
+                           : cuzk_fail(err, CUZK_MEMORY, "no memory for the trace document");
+    }
+    json_out_destroy(w.o);
+    free(w.lanes);
+    buffer_free(&events);
+    buffer_free(&samples);
+    return s;
+}
