@@ -4,6 +4,14 @@
  * they stay until evicted: by name, or under pressure when nobody uses them, the longest unused first (idle ones before
  * those used within the idle time). Tiers: RESIDENT (a device holds the key), MAPPED (the converted key is mapped
  * here), DISK (known, not loaded). Thread-safe.
+ *
+ * Charged to the budget are the shape's bytes, and the key's native bytes when the host's processors read its points
+ * (or it lies in memory because it could not be kept on disk): pages of a mapped file count as this process's memory
+ * once they were read. A device reads the mapping once; its pages are dropped then.
+ *
+ * Who waits holds no reference: a partition takes its resource and its plan's bytes in one attempt, and gives the
+ * reference back when either is refused (the resource stays loaded, and can be pressed out for others). Otherwise two
+ * jobs could each keep the key that the other one waits to see go.
  */
 #ifndef CUZK_ENGINE_RESOURCES_H
 #define CUZK_ENGINE_RESOURCES_H
@@ -18,40 +26,50 @@ typedef enum resource_tier { RESOURCE_RESIDENT, RESOURCE_MAPPED, RESOURCE_DISK }
 const char *resource_tier_name(resource_tier t); /* "resident", "mapped", "disk" */
 
 typedef struct resources_options {
-    cuzk_context *context;
-    budget *host;              /* charged with key and shape bytes while they are mapped */
+    cuzk_context *context;     /* borrowed until destroyed */
+    budget *host;              /* likewise; charged while shape and key are loaded */
     bool development_keys;     /* else only keys with a published digest */
-    const char *params_folder; /* borrowed */
+    const char *params_folder; /* copied; NULL: cuzk_key_official_folder() */
     double idle_seconds;
 } resources_options;
 
 resources *resources_create(const resources_options *options, cuzk_error *err);
 void resources_destroy(resources *r); /* all references given back before; accepts NULL */
 
+typedef struct resource_use {
+    bool critical; /* charged to the critical share */
+    bool on_host;  /* the host's processors will read the key's points: they are charged, too */
+} resource_use;
+
 /* The resource of c's circuit, loaded (both shape and key), with a reference for the caller. *loaded tells whether this
- * call loaded. critical: charged to the critical share. MEMORY with *again = true: the bytes are not free now, nothing
- * is held; try again after a release. MEMORY with *again = false: they can never be. KEY_MISSING, KEY_DAMAGED, FOREIGN
- * (not an official key), CANCELLED. */
-cuzk_status resources_acquire(resources *r, const circuit *c, bool critical, resource **out, bool *loaded, bool *again,
-                              const cuzk_control *control, cuzk_error *err);
+ * call loaded. Presses unused others out when there is no room. MEMORY with *again = true: the bytes are not free now,
+ * nothing is held; try again after a release. MEMORY with *again = false: they can never be. KEY_MISSING, KEY_DAMAGED,
+ * FOREIGN (not an official key, or another circuit's), CANCELLED. */
+cuzk_status resources_acquire(resources *r, const circuit *c, resource_use use, resource **out, bool *loaded,
+                              bool *again, const cuzk_control *control, cuzk_error *err);
 void resources_release(resource *res); /* accepts NULL */
 const shape *resource_shape(const resource *res);
 const cuzk_key *resource_key(const resource *res);
-/* Key and shape bytes this circuit would be charged, without loading its key (the shape is loaded or recorded).
- * KEY_MISSING as for acquire. */
-cuzk_status resources_need(resources *r, const circuit *c, uint64_t *bytes, const cuzk_control *control,
-                           cuzk_error *err);
+
+typedef struct resource_need {
+    uint64_t shape_bytes, key_bytes; /* what would be charged */
+    uint64_t making_bytes;           /* for a while, when a development key must be made first; else 0 */
+} resource_need;
+/* What c's circuit needs, without loading its key. look (may be NULL) is called with the shape, which is loaded or
+ * recorded for it and borrowed until look returns: for plans. KEY_MISSING as for acquire. Limit: a shape that does not
+ * fit the budget now is in memory uncharged while look runs, one at a time. */
+cuzk_status resources_need(resources *r, const circuit *c, resource_need *out, void (*look)(void *user, const shape *s),
+                           void *user, const cuzk_control *control, cuzk_error *err);
 
 /* Keeps a loaded circuit whatever the pressure, until evicted by name. */
 void resource_pin(resource *res);
-/* A device holds the key (or no longer does): only its tier changes. */
+/* A device holds the key (or no longer does). The host's pages of it are dropped when they are not charged. */
 void resource_set_resident(resource *res, bool resident);
 
 /* Frees unused resources, longest unused first, until `bytes` were given back or none is left: idle ones only, unless
  * hard. Returns the bytes given back. */
 uint64_t resources_press(resources *r, uint64_t bytes, bool hard);
-/* REFUSED while in use. *was_loaded false when it was not there. before_free (may be NULL) is called with the key
- * first, so that devices can forget it. */
+/* REFUSED while in use or being loaded. *was_loaded false when it was not there. */
 cuzk_status resources_evict(resources *r, const char *circuit_name, bool *was_loaded, uint64_t *freed, cuzk_error *err);
 /* Called with a key that is about to be unmapped, so that devices forget it. One for the store; set before use. */
 void resources_on_unload(resources *r, void (*fn)(void *user, const cuzk_key *key), void *user);
@@ -59,7 +77,7 @@ void resources_on_unload(resources *r, void (*fn)(void *user, const cuzk_key *ke
 typedef struct resource_view {
     char circuit[64];
     resource_tier tier;
-    uint64_t key_bytes, shape_bytes;
+    uint64_t key_bytes, shape_bytes, charged_bytes;
     unsigned references;
     bool pinned, loading;
     double idle_seconds; /* since last use; 0 while in use */

@@ -26,6 +26,10 @@ typedef struct prove_request {
     const shape *shape;     /* likewise */
     witness *witness;       /* taken: emptied by prove_start in every case */
     fr r, s;                /* blinding, Montgomery; wiped from the pending proof when it ends */
+    /* Called (may be NULL) from prove_start or prove_finish after buffers were freed, with the most host bytes of
+     * tracked buffers that this proof holds or may still take from now on; each time fewer. */
+    void (*holds)(void *user, uint64_t host_bytes);
+    void *holds_user;
 } prove_request;
 
 typedef struct prove_plan {                 /* exact bytes of tracked buffers */
@@ -55,6 +59,8 @@ typedef struct backend {
                                const cuzk_control *control, cuzk_error *err);
     cuzk_status (*prove_finish)(pending_proof *pending, groth16_proof *out, prove_times *times, cuzk_error *err);
     void (*prove_abandon)(pending_proof *pending); /* accepts NULL */
+    /* The key is about to go: what devices keep of it goes, too. No proof uses it now. NULL: keeps nothing. */
+    void (*forget_key)(const proving_key *key);
 } backend;
 
 const backend *backend_cpu(void);
