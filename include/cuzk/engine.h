@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "cuzk/error.h"
+#include "cuzk/job.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -70,11 +70,6 @@ cuzk_status cuzk_engine_start(cuzk_engine **out, const cuzk_engine_options *opti
  * threads and frees the engine. Jobs that are not finished stay in the store (when there is one) and are resumed by the
  * next engine. Accepts NULL. */
 void cuzk_engine_stop(cuzk_engine *engine, double drain_seconds);
-
-typedef struct cuzk_bytes {
-    const void *data;
-    size_t n;
-} cuzk_bytes;
 
 typedef struct cuzk_submission {
     size_t size;            /* sizeof (cuzk_submission) */

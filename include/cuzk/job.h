@@ -17,13 +17,22 @@ extern "C" {
 
 typedef struct cuzk_job cuzk_job;
 
-/* Paths may be NULL. porep: c1 (and request, where c1 is the bare form); other kinds: request and vanilla. */
+typedef struct cuzk_bytes {
+    const void *data;
+    size_t n;
+} cuzk_bytes;
+
+/* porep: c1 (and request, where c1 is the bare form); other kinds: request and vanilla. Each is a file's path, or bytes
+ * in memory (data not NULL), borrowed until return; the path beside them is then only a name for errors. Those not
+ * given are NULL. */
 typedef struct cuzk_job_files {
     const char *c1, *request;
-    const char *const *vanilla;
+    const char *const *vanilla; /* may be NULL with vanilla_data */
     size_t n_vanilla;
     uint64_t sector_bytes; /* 0: what the registered proof names */
     const char *variant;   /* NULL: what the registered proof names; otherwise they must agree (FOREIGN) */
+    cuzk_bytes c1_data, request_data;
+    const cuzk_bytes *vanilla_data; /* n_vanilla; NULL: the files are read */
 } cuzk_job_files;
 
 /* facts_only: enough for verifying; no vanilla proof is needed. Returned; free with cuzk_job_close.

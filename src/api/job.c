@@ -13,17 +13,31 @@ static cuzk_status variant_agrees(const circuit *c, const char *variant, cuzk_er
     return cuzk_fail_hint(err, "leave the variant out: the job's registered proof names it");
 }
 
+static job_source source_of(const char *path, cuzk_bytes bytes) {
+    return (job_source){.path = path, .data = bytes.data, .bytes = bytes.n};
+}
+
 cuzk_status cuzk_job_open(cuzk_job **out, const char *kind, const cuzk_job_files *files, bool facts_only,
                           cuzk_error *err) {
     *out = NULL;
+    size_t n = files->n_vanilla;
+    job_source *vanilla = calloc(n + 1, sizeof *vanilla);
     cuzk_job *h = calloc(1, sizeof *h);
-    if (!h) return cuzk_fail(err, CUZK_MEMORY, "no memory for a job");
-    job_files inner = {.c1 = files->c1,
-                       .request = files->request,
-                       .vanilla = files->vanilla,
-                       .n_vanilla = files->n_vanilla,
+    if (!h || !vanilla) {
+        free(h);
+        free(vanilla);
+        return cuzk_fail(err, CUZK_MEMORY, "no memory for a job");
+    }
+    for (size_t i = 0; i < n; i++)
+        vanilla[i] = source_of(files->vanilla ? files->vanilla[i] : NULL,
+                               files->vanilla_data ? files->vanilla_data[i] : (cuzk_bytes){NULL, 0});
+    job_files inner = {.c1 = source_of(files->c1, files->c1_data),
+                       .request = source_of(files->request, files->request_data),
+                       .vanilla = vanilla,
+                       .n_vanilla = n,
                        .size_override = files->sector_bytes};
     cuzk_status s = job_open(&h->j, kind, &inner, facts_only, err);
+    free(vanilla);
     if (!s) {
         s = variant_agrees(&h->j.circuit, files->variant, err);
         if (s) job_close(&h->j);

@@ -105,11 +105,16 @@ void circuit_file_name(const circuit *c, const char *extension, char *out, size_
 cuzk_status job_open(job *out, const char *kind, const job_files *files, bool facts_only, cuzk_error *err) {
     memset(out, 0, sizeof *out);
     const circuit_kind *k = circuit_kind_find(kind);
-    if (!k) return unknown_kind(kind, err);
+    return k ? job_open_kind(out, k, files, facts_only, err) : unknown_kind(kind, err);
+}
+
+cuzk_status job_open_kind(job *out, const circuit_kind *kind, const job_files *files, bool facts_only,
+                          cuzk_error *err) {
+    memset(out, 0, sizeof *out);
     out->facts_only = facts_only;
     out->memory = arena_create(BUFFER_REQUEST, 0, err);
     if (!out->memory) return err->status;
-    cuzk_status s = k->job_open(out, files, facts_only, err);
+    cuzk_status s = kind->job_open(out, files, facts_only, err);
     if (s != CUZK_OK) job_close(out);
     return s;
 }

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/pool.h"
+#include "circuit/source.h"
 #include "r1cs/witness.h"
 
 typedef struct circuit_kind circuit_kind;
@@ -26,10 +27,10 @@ typedef struct circuit {
     void *params_memory;
 } circuit;
 
-/* Files that a job is made from. Paths may be NULL; vanilla has n_vanilla. */
+/* What a job is made from; vanilla has n_vanilla. */
 typedef struct job_files {
-    const char *c1, *request;
-    const char *const *vanilla;
+    job_source c1, request;
+    const job_source *vanilla;
     size_t n_vanilla;
     uint64_t size_override; /* --size; 0: what the registered proof names */
 } job_files;
@@ -80,7 +81,10 @@ void circuit_close(circuit *c);
 /* "v28-<cache_identifier>.params" or ".vk". */
 void circuit_file_name(const circuit *c, const char *extension, char *out, size_t n);
 
+/* Nothing of the files is needed after return. */
 cuzk_status job_open(job *out, const char *kind, const job_files *files, bool facts_only, cuzk_error *err);
+/* The same for a kind that need not be in the table. */
+cuzk_status job_open_kind(job *out, const circuit_kind *kind, const job_files *files, bool facts_only, cuzk_error *err);
 void job_close(job *j);
 /* The witness of a partition; lazy when the shape is. A lazy one borrows the job until it is freed. Only for a job with
  * instances. */

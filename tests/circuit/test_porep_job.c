@@ -78,7 +78,7 @@ static char *replace(const char *text, const char *from, const char *to, int n) 
 }
 
 static cuzk_status open_files(job *j, const char *c1, const char *request, uint64_t size, bool facts, cuzk_error *err) {
-    job_files files = {.c1 = c1, .request = request, .size_override = size};
+    job_files files = {.c1.path = c1, .request.path = request, .size_override = size};
     memset(err, 0, sizeof *err);
     return job_open(j, "porep", &files, facts, err);
 }

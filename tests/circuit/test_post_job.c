@@ -19,6 +19,7 @@
 #include "circuit/job.h"
 #include "circuit/post/post.h"
 #include "r1cs/witness.h"
+#include "ref/sources.h"
 
 #define DATA TEST_DATA "/"
 #define WINNING DATA "winning-post-2kib-a/"
@@ -77,7 +78,11 @@ typedef struct case_files {
 } case_files;
 
 static cuzk_status open_case(job *j, const case_files *c, cuzk_error *err) {
-    job_files files = {.request = c->request, .vanilla = c->vanilla, .n_vanilla = c->n, .size_override = c->size};
+    job_source sources[4];
+    job_files files = {.request.path = c->request,
+                       .vanilla = sources_of(sources, c->vanilla, c->n),
+                       .n_vanilla = c->n,
+                       .size_override = c->size};
     memset(err, 0, sizeof *err);
     return job_open(j, c->kind, &files, c->facts, err);
 }

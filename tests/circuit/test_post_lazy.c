@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "circuit/job.h"
 #include "ref/groth16_case.h"
+#include "ref/sources.h"
 
 #define DATA TEST_DATA "/"
 
@@ -34,7 +35,8 @@ static void open_set(job *j, unsigned set) {
     snprintf(request, sizeof request, DATA "window-post-2kib-%u/request.json", set + 1);
     for (unsigned i = 0; i <= set; i++)
         snprintf(vanilla[i], sizeof vanilla[i], DATA "window-post-2kib-%u/vanilla-%u.bin", set + 1, i);
-    job_files files = {.request = request, .vanilla = names, .n_vanilla = set + 1};
+    job_source sources[3];
+    job_files files = {.request.path = request, .vanilla = sources_of(sources, names, set + 1), .n_vanilla = set + 1};
     OK(job_open(j, "window-post", &files, false, &err));
 }
 

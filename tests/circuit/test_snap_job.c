@@ -19,6 +19,7 @@
 #include "circuit/job.h"
 #include "r1cs/witness.h"
 #include "ref/snap_case.h"
+#include "ref/sources.h"
 
 #define SET TEST_DATA "/snap-2kib-a/"
 #define COMM_R_OLD "47772676abdac569f10520e64bad8bfd1e6b915dbfd39056824af6f18a8c2709"
@@ -83,7 +84,8 @@ static const char *write_file(const char *name, const void *data, size_t len) {
 }
 
 static cuzk_status open_job(job *j, const char *request, const char *vanilla, bool facts, cuzk_error *err) {
-    job_files files = {.request = request, .vanilla = &vanilla, .n_vanilla = vanilla ? 1 : 0};
+    job_source source = {.path = vanilla};
+    job_files files = {.request.path = request, .vanilla = &source, .n_vanilla = vanilla ? 1 : 0};
     memset(err, 0, sizeof *err);
     return job_open(j, "snap", &files, facts, err);
 }
@@ -359,14 +361,14 @@ static void wrong_use(void **state) {
     (void)state;
     job j;
     cuzk_error err;
-    const char *vanilla[2] = {SET "vanilla-0.bin", SET "vanilla-0.bin"};
-    job_files files = {.c1 = SET "request.json"};
+    job_source vanilla[2] = {{.path = SET "vanilla-0.bin"}, {.path = SET "vanilla-0.bin"}};
+    job_files files = {.c1.path = SET "request.json"};
     assert_int_equal(job_open(&j, "snap", &files, false, &err), CUZK_USAGE);
-    files = (job_files){.request = SET "request.json"};
+    files = (job_files){.request.path = SET "request.json"};
     assert_int_equal(job_open(&j, "snap", &files, false, &err), CUZK_USAGE);
-    files = (job_files){.request = SET "request.json", .vanilla = vanilla, .n_vanilla = 2};
+    files = (job_files){.request.path = SET "request.json", .vanilla = vanilla, .n_vanilla = 2};
     assert_int_equal(job_open(&j, "snap", &files, false, &err), CUZK_FOREIGN);
-    files = (job_files){.request = SET "request.json", .vanilla = vanilla, .n_vanilla = 1, .size_override = 4096};
+    files = (job_files){.request.path = SET "request.json", .vanilla = vanilla, .n_vanilla = 1, .size_override = 4096};
     assert_int_equal(job_open(&j, "snap", &files, false, &err), CUZK_FOREIGN);
     assert_non_null(strstr(err.hint, "2.0 KiB"));
     files.size_override = (uint64_t)1 << 30; /* no update has this size */
@@ -381,8 +383,9 @@ static void swapped_partitions(void **state) {
     job j;
     cuzk_error err;
     snap_files_make(&f, 16 << 10, 11, NULL);
-    const char *swapped[2] = {f.list[1], f.list[0]}, *twice[2] = {f.list[0], f.list[0]};
-    job_files files = {.request = f.request, .vanilla = swapped, .n_vanilla = 2, .size_override = 16 << 10};
+    job_source swapped[2] = {{.path = f.list[1]}, {.path = f.list[0]}};
+    job_source twice[2] = {{.path = f.list[0]}, {.path = f.list[0]}};
+    job_files files = {.request.path = f.request, .vanilla = swapped, .n_vanilla = 2, .size_override = 16 << 10};
     assert_int_equal(job_open(&j, "snap", &files, false, &err), CUZK_OK);
     assert_int_equal(j.circuit.kind->job_check(&j, NULL, NULL, &err), CUZK_UNSATISFIED);
     assert_non_null(strstr(err.where, "partition 0"));
@@ -413,7 +416,8 @@ static void first_fault(void **state) {
         free(proof);
     }
     job j;
-    job_files files = {.request = f.request, .vanilla = f.list, .n_vanilla = 4};
+    job_source sources[4];
+    job_files files = {.request.path = f.request, .vanilla = sources_of(sources, f.list, 4), .n_vanilla = 4};
     files.size_override = 8 << 20;
     assert_int_equal(job_open(&j, "snap", &files, false, &err), CUZK_OK);
     for (int round = 0; round < 5; round++) {

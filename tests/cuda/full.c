@@ -21,6 +21,7 @@
 #include "circuit/job.h"
 #include "groth16/prove.h"
 #include "groth16/setup.h"
+#include "ref/sources.h"
 
 #define AHEAD 3     /* witnesses that may wait */
 #define IN_FLIGHT 2 /* proofs on the device at once */
@@ -141,13 +142,17 @@ int main(int argc, char **argv) {
     unsigned jobs = 0;
     if (strspn(argv[argc - 1], "0123456789") == strlen(argv[argc - 1])) jobs = (unsigned)atoi(argv[--argc]);
     bool porep = strcmp(argv[1], "porep") == 0;
-    job_files files = {.c1 = porep ? argv[2] : NULL,
-                       .request = porep ? NULL : argv[2],
-                       .vanilla = (const char *const *)argv + 3,
-                       .n_vanilla = (size_t)argc - 3};
+    size_t n = (size_t)argc - 3;
+    job_source *sources = calloc(n + 1, sizeof *sources);
+    assert(sources);
+    job_files files = {.c1.path = porep ? argv[2] : NULL,
+                       .request.path = porep ? NULL : argv[2],
+                       .vanilla = sources_of(sources, (const char *const *)argv + 3, n),
+                       .n_vanilla = n};
     double mark = cpu_monotonic_seconds();
     job j;
     must(job_open(&j, argv[1], &files, false, &err));
+    free(sources);
     printf("%s, %u partitions: read %.2f s", j.circuit.name, j.partitions, since(&mark));
     must(j.circuit.kind->job_check(&j, p, NULL, &err));
     printf(", checked %.2f s", since(&mark));

@@ -34,7 +34,7 @@ void porep_synth_case(uint64_t sector_bytes, uint64_t seed, pool *workers) {
     double t1 = cpu_monotonic_seconds();
 
     job j, facts;
-    job_files files = {.c1 = c1, .size_override = r.sector_bytes == sector_bytes ? 0 : sector_bytes};
+    job_files files = {.c1.path = c1, .size_override = r.sector_bytes == sector_bytes ? 0 : sector_bytes};
     uint64_t rss = cpu_rss_bytes();
     buffer_reset_peaks();
     must(job_open(&j, "porep", &files, false, &err), &err, "open");
@@ -52,10 +52,10 @@ void porep_synth_case(uint64_t sector_bytes, uint64_t seed, pool *workers) {
     file_map_close(&map);
 
     /* Both files agree, and the request alone derives the same public inputs. */
-    files.request = request;
+    files.request.path = request;
     must(job_open(&facts, "porep", &files, false, &err), &err, "proof and request");
     job_close(&facts);
-    files.c1 = NULL;
+    files.c1.path = NULL;
     must(job_open(&facts, "porep", &files, true, &err), &err, "request");
     size_t n = j.circuit.kind->public_count(&j.circuit);
     fr *a = calloc(n, sizeof *a), *b = calloc(n, sizeof *b);

@@ -7,6 +7,7 @@
 #include "base/cpu.h"
 #include "circuit/job.h"
 #include "r1cs/witness.h"
+#include "ref/sources.h"
 
 static void must(cuzk_status s, const cuzk_error *err, const char *what) {
     if (s == CUZK_OK) return;
@@ -75,8 +76,10 @@ void post_synth_case(const char *kind, uint64_t sector_bytes, uint64_t seed, poo
     double t0 = cpu_monotonic_seconds();
     post_files_make(&f, kind, sector_bytes, seed, workers);
     double t1 = cpu_monotonic_seconds();
-    job_files files = {.request = f.request,
-                       .vanilla = (const char *const *)f.vanilla,
+    job_source *sources = calloc(f.n, sizeof *sources);
+    if (!sources) abort();
+    job_files files = {.request.path = f.request,
+                       .vanilla = sources_of(sources, (const char *const *)f.vanilla, f.n),
                        .n_vanilla = f.n,
                        .size_override = sector_bytes};
     buffer_reset_peaks();
@@ -90,6 +93,7 @@ void post_synth_case(const char *kind, uint64_t sector_bytes, uint64_t seed, poo
                j.circuit.name, f.n, t1 - t0, t2 - t1, (double)tracked / 1e6, t3 - t2);
     must_be(j.partitions == 1, "not one partition");
     must(job_open(&facts, kind, &files, true, &err), &err, "request alone");
+    free(sources);
     size_t n = j.circuit.kind->public_count(&j.circuit);
     fr *a = calloc(n, sizeof *a), *b = calloc(n, sizeof *b);
     j.circuit.kind->public_inputs(&j, 0, a);

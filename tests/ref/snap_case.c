@@ -9,6 +9,7 @@
 #include "circuit/job.h"
 #include "circuit/snap/gadgets.h"
 #include "r1cs/witness.h"
+#include "ref/sources.h"
 
 void snap_apex_alone(cs *c, const void *params, const void *instance) {
     const snap_apex_case *p = params;
@@ -101,7 +102,11 @@ bool snap_synth_case(uint64_t sector_bytes, uint64_t seed, pool *workers) {
     double t0 = cpu_monotonic_seconds(), check = 0, witnesses = 0;
     snap_files_make(&f, sector_bytes, seed, workers);
     double made = cpu_monotonic_seconds() - t0;
-    job_files files = {.request = f.request, .vanilla = f.list, .n_vanilla = f.n, .size_override = sector_bytes};
+    job_source sources[sizeof f.list / sizeof f.list[0]];
+    job_files files = {.request.path = f.request,
+                       .vanilla = sources_of(sources, f.list, f.n),
+                       .n_vanilla = f.n,
+                       .size_override = sector_bytes};
     if (job_open(&j, "snap", &files, false, &err) != CUZK_OK ||
         job_open(&facts, "snap", &files, true, &err) != CUZK_OK) {
         fprintf(stderr, "%s: %s\n", err.where, err.what);

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/file.h"
 #include "base/text.h"
 #include "circuit/job.h"
 #include "circuit/porep/graph.h"
@@ -137,16 +136,14 @@ static cuzk_status facts_from_c1(porep_job *f, const porep_c1 *c1, uint64_t size
 
 /* ---- opening ---- */
 
-static cuzk_status read_request(porep_request *q, const char *path, cuzk_error *err) {
-    buffer text = {0};
-    arena *scratch = NULL;
-    cuzk_status s = file_read(&text, path, POREP_REQUEST_MAX_BYTES, err);
-    if (s == CUZK_OK) {
-        scratch = arena_create(BUFFER_REQUEST, 0, err);
-        s = scratch ? porep_request_read(q, scratch, path, text.data, text.bytes, err) : err->status;
-    }
+static cuzk_status read_request(porep_request *q, const job_source *from, cuzk_error *err) {
+    source_text text;
+    cuzk_status s = source_open(&text, from, "request", SOURCE_ALONE, POREP_REQUEST_MAX_BYTES, err);
+    if (s != CUZK_OK) return s;
+    arena *scratch = arena_create(BUFFER_REQUEST, 0, err);
+    s = scratch ? porep_request_read(q, scratch, text.name, text.data, text.bytes, err) : err->status;
     arena_destroy(scratch);
-    buffer_free(&text);
+    source_close(&text);
     return s;
 }
 
@@ -155,19 +152,11 @@ static cuzk_status read_c1(porep_c1 *c1, arena *memory, const job_files *files, 
     uint64_t size = files->size_override;
     bool forced = size != 0;
     if (size == 0 && q->has_registered) size = q->registered.sector_bytes;
-    cuzk_status s;
-    if (strcmp(files->c1, "-") == 0) {
-        buffer text = {0};
-        s = file_read(&text, files->c1, C1_MAX_BYTES, err);
-        if (s == CUZK_OK) s = porep_c1_read(c1, memory, "stdin", text.data, text.bytes, size, forced, err);
-        buffer_free(&text);
-        return s;
-    }
-    file_map map;
-    s = file_map_open(&map, files->c1, err);
+    source_text text;
+    cuzk_status s = source_open(&text, &files->c1, "c1", SOURCE_ALONE, C1_MAX_BYTES, err);
     if (s != CUZK_OK) return s;
-    s = porep_c1_read(c1, memory, files->c1, map.data, map.bytes, size, forced, err);
-    file_map_close(&map);
+    s = porep_c1_read(c1, memory, text.name, text.data, text.bytes, size, forced, err);
+    source_close(&text);
     return s;
 }
 
@@ -176,7 +165,7 @@ static cuzk_status check_usage(const job_files *files, bool facts_only, cuzk_err
         cuzk_fail(err, CUZK_USAGE, "PoRep reads no --vanilla files");
         return cuzk_fail_hint(err, "give the commit-phase-1 output with --c1");
     }
-    if (files->c1 || (facts_only && files->request)) return CUZK_OK;
+    if (source_given(&files->c1) || (facts_only && source_given(&files->request))) return CUZK_OK;
     cuzk_fail(err, CUZK_USAGE, "no proof input is given");
     return cuzk_fail_hint(err, facts_only ? "give --c1 FILE or --request FILE" : "give --c1 FILE");
 }
@@ -201,7 +190,9 @@ static cuzk_status join(job *j, porep_job *f, const job_files *files, const pore
     f->sector_number = q->has_sector ? q->sector_number : c1 ? c1->sector_number : 0;
     uint64_t size = files->size_override != 0 ? files->size_override : f->registered.sector_bytes;
     cuzk_status s = c1 ? request_agrees(c1, q, err) : CUZK_OK;
-    if (s == CUZK_OK) s = c1 ? facts_from_c1(f, c1, size, err) : facts_from_request(f, q, files->request, err);
+    if (s == CUZK_OK)
+        s = c1 ? facts_from_c1(f, c1, size, err)
+               : facts_from_request(f, q, source_name(&files->request, "request"), err);
     if (s == CUZK_OK && all_zero(f->seed) && !f->registered.non_interactive)
         s = cuzk_fail(err, CUZK_MALFORMED, "seed is all zero");
     if (s == CUZK_OK) s = circuit_open(&j->circuit, "porep", size, variant_of(&f->registered), err);
@@ -223,11 +214,13 @@ static cuzk_status porep_job_open(job *j, const job_files *files, bool facts_onl
     porep_job *f = arena_alloc(j->memory, sizeof *f);
     if (!f) return cuzk_fail(err, CUZK_MEMORY, "no memory for a job");
     cuzk_status s = check_usage(files, facts_only, err);
-    if (s == CUZK_OK && files->request) s = read_request(&q, files->request, err);
-    if (s == CUZK_OK && files->c1) s = read_c1(&c1, j->memory, files, &q, err);
+    bool has_c1 = source_given(&files->c1);
+    if (s == CUZK_OK && source_given(&files->request)) s = read_request(&q, &files->request, err);
+    if (s == CUZK_OK && has_c1) s = read_c1(&c1, j->memory, files, &q, err);
     if (s != CUZK_OK) return s;
-    s = join(j, f, files, files->c1 ? &c1 : NULL, &q, err);
-    if (s != CUZK_OK && !err->where[0]) cuzk_fail_where(err, "%s", files->c1 ? files->c1 : files->request);
+    s = join(j, f, files, has_c1 ? &c1 : NULL, &q, err);
+    if (s != CUZK_OK && !err->where[0])
+        cuzk_fail_where(err, "%s", has_c1 ? source_name(&files->c1, "c1") : source_name(&files->request, "request"));
     j->data = f;
     return s;
 }

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/file.h"
 #include "base/text.h"
 #include "circuit/job.h"
 #include "circuit/porep/graph.h"
@@ -53,26 +52,25 @@ static cuzk_status window_open(circuit *c, uint64_t sector_bytes, const char *va
 /* ---- opening a job ---- */
 
 static cuzk_status check_usage(const job_files *files, bool facts_only, cuzk_error *err) {
-    if (files->c1) {
+    if (source_given(&files->c1)) {
         cuzk_fail(err, CUZK_USAGE, "PoSt reads no --c1 file");
         return cuzk_fail_hint(err, "give --request FILE and a --vanilla FILE for each sector");
     }
-    if (files->request && (facts_only || files->n_vanilla > 0)) return CUZK_OK;
-    cuzk_fail(err, CUZK_USAGE, files->request ? "no vanilla proof is given" : "no request is given");
+    bool has_request = source_given(&files->request);
+    if (has_request && (facts_only || files->n_vanilla > 0)) return CUZK_OK;
+    cuzk_fail(err, CUZK_USAGE, has_request ? "no vanilla proof is given" : "no request is given");
     return cuzk_fail_hint(err, facts_only ? "give --request FILE"
                                           : "give --request FILE and a --vanilla FILE for each sector");
 }
 
-static cuzk_status read_request(post_request *q, arena *memory, const char *path, cuzk_error *err) {
-    buffer text = {0};
-    arena *scratch = NULL;
-    cuzk_status s = file_read(&text, path, POST_REQUEST_MAX_BYTES, err);
-    if (s == CUZK_OK) {
-        scratch = arena_create(BUFFER_REQUEST, 0, err);
-        s = scratch ? post_request_read(q, memory, scratch, path, text.data, text.bytes, err) : err->status;
-    }
+static cuzk_status read_request(post_request *q, arena *memory, const job_source *from, cuzk_error *err) {
+    source_text text;
+    cuzk_status s = source_open(&text, from, "request", SOURCE_ALONE, POST_REQUEST_MAX_BYTES, err);
+    if (s != CUZK_OK) return s;
+    arena *scratch = arena_create(BUFFER_REQUEST, 0, err);
+    s = scratch ? post_request_read(q, memory, scratch, text.name, text.data, text.bytes, err) : err->status;
     arena_destroy(scratch);
-    buffer_free(&text);
+    source_close(&text);
     return s;
 }
 
@@ -125,12 +123,12 @@ static cuzk_status read_proofs(post_job *f, arena *memory, const job_files *file
     post_proof *proofs = arena_alloc_array(memory, q->n, sizeof *proofs);
     if (!proofs) return cuzk_fail(err, CUZK_MEMORY, "no memory for vanilla proofs");
     for (size_t i = 0; i < q->n; i++) {
-        buffer bytes = {0};
-        const char *name = files->vanilla[i];
-        cuzk_status s = file_read(&bytes, name, VANILLA_MAX_BYTES, err);
-        if (s == CUZK_OK) s = post_proof_read(&proofs[i], memory, f->params, name, bytes.data, bytes.bytes, err);
-        buffer_free(&bytes);
-        if (s == CUZK_OK) s = proof_agrees(q, &proofs[i], i, name, err);
+        source_text text;
+        cuzk_status s = source_open(&text, &files->vanilla[i], "vanilla", i, VANILLA_MAX_BYTES, err);
+        if (s != CUZK_OK) return s;
+        s = post_proof_read(&proofs[i], memory, f->params, text.name, text.data, text.bytes, err);
+        if (s == CUZK_OK) s = proof_agrees(q, &proofs[i], i, text.name, err);
+        source_close(&text);
         if (s != CUZK_OK) return s;
     }
     f->proofs = proofs;
@@ -169,12 +167,12 @@ static cuzk_status open_as(post_kind kind, job *j, const job_files *files, bool 
     post_job *f = arena_alloc(j->memory, sizeof *f);
     if (!f) return cuzk_fail(err, CUZK_MEMORY, "no memory for a job");
     cuzk_status s = check_usage(files, facts_only, err);
-    if (s == CUZK_OK) s = read_request(&f->request, j->memory, files->request, err);
+    if (s == CUZK_OK) s = read_request(&f->request, j->memory, &files->request, err);
     if (s != CUZK_OK) return s;
     const post_registered *r = &f->request.registered;
     if (r->kind != kind) {
         cuzk_fail(err, CUZK_FOREIGN, "the request's registered proof is of another kind");
-        cuzk_fail_where(err, "%s: $.registered_proof", files->request);
+        cuzk_fail_where(err, "%s: $.registered_proof", source_name(&files->request, "request"));
         cuzk_fail_expected(err, "%s", post_kind_name(kind));
         return cuzk_fail_found(err, "%s", post_registered_name(r->number));
     }
@@ -183,7 +181,7 @@ static cuzk_status open_as(post_kind kind, job *j, const job_files *files, bool 
     if (s != CUZK_OK) return s;
     f->params = j->circuit.params;
     s = check_sectors(&f->request, f->params, err);
-    if (s != CUZK_OK) return cuzk_fail_where(err, "%s: $.sectors", files->request);
+    if (s != CUZK_OK) return cuzk_fail_where(err, "%s: $.sectors", source_name(&files->request, "request"));
     unsigned each = post_sectors(f->params);
     j->partitions = f->n_partitions = (unsigned)((f->request.n + each - 1) / each);
     if (!facts_only) s = read_proofs(f, j->memory, files, err);

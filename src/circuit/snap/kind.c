@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/file.h"
 #include "base/text.h"
 #include "circuit/job.h"
 #include "circuit/porep/graph.h"
@@ -43,26 +42,25 @@ static cuzk_status snap_open(circuit *c, uint64_t sector_bytes, const char *vari
 /* ---- opening a job ---- */
 
 static cuzk_status check_usage(const job_files *files, bool facts_only, cuzk_error *err) {
-    if (files->c1) {
+    if (source_given(&files->c1)) {
         cuzk_fail(err, CUZK_USAGE, "a sector update reads no --c1 file");
         return cuzk_fail_hint(err, "give --request FILE and a --vanilla FILE for each partition");
     }
-    if (files->request && (facts_only || files->n_vanilla > 0)) return CUZK_OK;
-    cuzk_fail(err, CUZK_USAGE, files->request ? "no vanilla proof is given" : "no request is given");
+    bool has_request = source_given(&files->request);
+    if (has_request && (facts_only || files->n_vanilla > 0)) return CUZK_OK;
+    cuzk_fail(err, CUZK_USAGE, has_request ? "no vanilla proof is given" : "no request is given");
     return cuzk_fail_hint(err, facts_only ? "give --request FILE"
                                           : "give --request FILE and a --vanilla FILE for each partition");
 }
 
-static cuzk_status read_request(snap_request *q, const char *path, cuzk_error *err) {
-    buffer text = {0};
-    arena *scratch = NULL;
-    cuzk_status s = file_read(&text, path, SNAP_REQUEST_MAX_BYTES, err);
-    if (s == CUZK_OK) {
-        scratch = arena_create(BUFFER_REQUEST, 0, err);
-        s = scratch ? snap_request_read(q, scratch, path, text.data, text.bytes, err) : err->status;
-    }
+static cuzk_status read_request(snap_request *q, const job_source *from, cuzk_error *err) {
+    source_text text;
+    cuzk_status s = source_open(&text, from, "request", SOURCE_ALONE, SNAP_REQUEST_MAX_BYTES, err);
+    if (s != CUZK_OK) return s;
+    arena *scratch = arena_create(BUFFER_REQUEST, 0, err);
+    s = scratch ? snap_request_read(q, scratch, text.name, text.data, text.bytes, err) : err->status;
     arena_destroy(scratch);
-    buffer_free(&text);
+    source_close(&text);
     return s;
 }
 
@@ -76,15 +74,15 @@ static cuzk_status read_partitions(snap_job *f, arena *memory, const job_files *
     snap_partition *partitions = arena_alloc_array(memory, p->partitions, sizeof *partitions);
     if (!partitions) return cuzk_fail(err, CUZK_MEMORY, "no memory for vanilla proofs");
     for (unsigned k = 0; k < p->partitions; k++) {
-        buffer bytes = {0};
-        const char *name = files->vanilla[k];
+        source_text text;
         partitions[k] = (snap_partition){.k = k,
                                          .comm_r_old = f->request.comm_r_old,
                                          .comm_d_new = f->request.comm_d_new,
                                          .comm_r_new = f->request.comm_r_new};
-        cuzk_status s = file_read(&bytes, name, VANILLA_MAX_BYTES, err);
-        if (s == CUZK_OK) s = snap_proof_read(&partitions[k], memory, p, name, bytes.data, bytes.bytes, err);
-        buffer_free(&bytes);
+        cuzk_status s = source_open(&text, &files->vanilla[k], "vanilla", k, VANILLA_MAX_BYTES, err);
+        if (s != CUZK_OK) return s;
+        s = snap_proof_read(&partitions[k], memory, p, text.name, text.data, text.bytes, err);
+        source_close(&text);
         if (s != CUZK_OK) return s;
     }
     f->partitions = partitions;
@@ -95,7 +93,7 @@ static cuzk_status snap_job_open(job *j, const job_files *files, bool facts_only
     snap_job *f = arena_alloc(j->memory, sizeof *f);
     if (!f) return cuzk_fail(err, CUZK_MEMORY, "no memory for a job");
     cuzk_status s = check_usage(files, facts_only, err);
-    if (s == CUZK_OK) s = read_request(&f->request, files->request, err);
+    if (s == CUZK_OK) s = read_request(&f->request, &files->request, err);
     if (s != CUZK_OK) return s;
     uint64_t size = files->size_override != 0 ? files->size_override : f->request.registered.sector_bytes;
     s = circuit_open(&j->circuit, "snap", size, "", err);
