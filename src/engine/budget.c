@@ -79,6 +79,16 @@ bool budget_try_more(reservation *r, uint64_t bytes) {
     return true;
 }
 
+void budget_split(reservation *r, reservation *out, uint64_t bytes) {
+    assert(bytes <= r->bytes && !out->from && !out->bytes);
+    *out = (reservation){r->from, bytes, r->critical};
+    r->bytes -= bytes;
+}
+
+void budget_nudge(budget *b) {
+    if (b->on_release) b->on_release(b->user);
+}
+
 void budget_shrink(reservation *r, uint64_t bytes) {
     if (r->bytes <= bytes) return;
     budget *b = r->from;
@@ -89,7 +99,7 @@ void budget_shrink(reservation *r, uint64_t bytes) {
     b->now.reserved -= back;
     if (r->critical) b->now.critical_reserved -= back;
     pthread_mutex_unlock(&b->lock);
-    if (b->on_release) b->on_release(b->user);
+    budget_nudge(b);
 }
 
 void budget_release(reservation *r) {
@@ -110,7 +120,7 @@ void budget_resize(budget *b, uint64_t total, uint64_t critical_share) {
     b->now.total = total;
     b->now.critical_share = critical_share;
     pthread_mutex_unlock(&b->lock);
-    if (grew && b->on_release) b->on_release(b->user);
+    if (grew) budget_nudge(b);
 }
 
 budget_stats budget_get(const budget *b) {

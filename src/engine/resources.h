@@ -9,9 +9,10 @@
  * (or it lies in memory because it could not be kept on disk): pages of a mapped file count as this process's memory
  * once they were read. A device reads the mapping once; its pages are dropped then.
  *
- * Who waits holds no reference: a partition takes its resource and its plan's bytes in one attempt, and gives the
- * reference back when either is refused (the resource stays loaded, and can be pressed out for others). Otherwise two
- * jobs could each keep the key that the other one waits to see go.
+ * Who waits holds nothing: a partition takes a reference and its plan's bytes in one step, or neither. Otherwise two
+ * jobs could each keep the key that the other one waits to see go. A refused step changes nothing that others see, so
+ * that it wakes nobody, itself least of all. The budget's on_release is called when bytes came free, when a resource
+ * came out of use (it can be pressed out now) and when a load ended.
  */
 #ifndef CUZK_ENGINE_RESOURCES_H
 #define CUZK_ENGINE_RESOURCES_H
@@ -37,16 +38,19 @@ resources *resources_create(const resources_options *options, cuzk_error *err);
 void resources_destroy(resources *r); /* all references given back before; accepts NULL */
 
 typedef struct resource_use {
-    bool critical; /* charged to the critical share */
-    bool on_host;  /* the host's processors will read the key's points: they are charged, too */
+    uint64_t bytes;   /* taken from the budget together with the reference: the partition's plan */
+    bool critical;    /* all of it is charged to the critical share */
+    bool on_host;     /* the host's processors will read the key's points: they are charged, too */
+    bool loaded_only; /* neither loads nor waits for a load: MEMORY with *again when it is not there */
 } resource_use;
 
-/* The resource of c's circuit, loaded (both shape and key), with a reference for the caller. *loaded tells whether this
- * call loaded. Presses unused others out when there is no room. MEMORY with *again = true: the bytes are not free now,
- * nothing is held; try again after a release. MEMORY with *again = false: they can never be. KEY_MISSING, KEY_DAMAGED,
- * FOREIGN (not an official key, or another circuit's), CANCELLED. */
-cuzk_status resources_acquire(resources *r, const circuit *c, resource_use use, resource **out, bool *loaded,
-                              bool *again, const cuzk_control *control, cuzk_error *err);
+/* The resource of c's circuit, loaded (both shape and key), with a reference for the caller, and use.bytes in *held
+ * (empty before; may be NULL when they are 0). *loaded tells whether this call loaded. Presses unused others out when
+ * there is no room. MEMORY with *again = true: the bytes are not free now, nothing is held; try again after a release.
+ * MEMORY with *again = false: they can never be. KEY_MISSING, KEY_DAMAGED, FOREIGN (not an official key, or another
+ * circuit's), CANCELLED. */
+cuzk_status resources_acquire(resources *r, const circuit *c, resource_use use, resource **out, reservation *held,
+                              bool *loaded, bool *again, const cuzk_control *control, cuzk_error *err);
 void resources_release(resource *res); /* accepts NULL */
 const shape *resource_shape(const resource *res);
 const cuzk_key *resource_key(const resource *res);

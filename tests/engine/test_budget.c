@@ -48,10 +48,18 @@ static void whole_or_not_at_all(void **state) {
     assert_int_equal(atomic_load(&releases), 1);
     assert_true(budget_try_more(&r, 30));
     assert_int_equal(r.bytes, 90);
+    reservation part = {0};
+    budget_split(&r, &part, 25);
+    assert_int_equal(r.bytes, 65);
+    assert_int_equal(part.bytes, 25);
+    assert_int_equal(budget_get(b).reserved, 100);
+    budget_nudge(b);
+    assert_int_equal(atomic_load(&releases), 2);
     budget_release(&r);
     budget_release(&r);
     budget_release(&s);
     budget_release(&t);
+    budget_release(&part);
     assert_null(r.from);
     assert_int_equal(budget_get(b).reserved, 0);
     assert_int_equal(budget_get(b).peak_reserved, 100);
