@@ -197,6 +197,14 @@ uint64_t cpu_rss_bytes(void) {
     return resident * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+uint64_t cpu_anonymous_bytes(void) {
+    unsigned long long size, resident, shared;
+    char line[128];
+    if (!first_line("/proc/self/statm", line, sizeof line)) return 0;
+    if (sscanf(line, "%llu %llu %llu", &size, &resident, &shared) != 3 || shared > resident) return 0;
+    return (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 uint64_t cpu_peak_rss_bytes(void) {
     struct rusage usage;
     if (getrusage(RUSAGE_SELF, &usage)) return 0;
