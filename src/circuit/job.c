@@ -74,9 +74,14 @@ static cuzk_status check_names(const circuit_kind *k, uint64_t sector_bytes, con
 }
 
 cuzk_status circuit_open(circuit *out, const char *kind, uint64_t sector_bytes, const char *variant, cuzk_error *err) {
-    memset(out, 0, sizeof *out);
     const circuit_kind *k = circuit_kind_find(kind);
-    if (!k) return unknown_kind(kind, err);
+    memset(out, 0, sizeof *out);
+    return k ? circuit_open_kind(out, k, sector_bytes, variant, err) : unknown_kind(kind, err);
+}
+
+cuzk_status circuit_open_kind(circuit *out, const circuit_kind *k, uint64_t sector_bytes, const char *variant,
+                              cuzk_error *err) {
+    memset(out, 0, sizeof *out);
     if (!variant) variant = "";
     cuzk_status s = check_names(k, sector_bytes, variant, err);
     if (s != CUZK_OK) return s;

@@ -77,6 +77,9 @@ const circuit_kind *circuit_kind_at(size_t i);
 const circuit_kind *circuit_kind_find(const char *name); /* NULL when unknown */
 
 cuzk_status circuit_open(circuit *out, const char *kind, uint64_t sector_bytes, const char *variant, cuzk_error *err);
+/* The same for a kind that need not be in the table. */
+cuzk_status circuit_open_kind(circuit *out, const circuit_kind *kind, uint64_t sector_bytes, const char *variant,
+                              cuzk_error *err);
 void circuit_close(circuit *c);
 /* "v28-<cache_identifier>.params" or ".vk". */
 void circuit_file_name(const circuit *c, const char *extension, char *out, size_t n);

@@ -127,24 +127,6 @@ static cuzk_status toy_open(circuit *c, uint64_t sector_bytes, const char *varia
     return CUZK_OK;
 }
 
-/* What circuit_open does for the kinds of its table. */
-static cuzk_status toy_circuit(circuit *c, const circuit_kind *kind, uint64_t bytes, cuzk_error *err) {
-    size_t i = 0;
-    while (sizes[i] && sizes[i] != bytes) i++;
-    if (!sizes[i]) {
-        cuzk_fail(err, CUZK_USAGE, "%s has no circuit of this sector size", kind->name);
-        return cuzk_fail_found(err, "%llu bytes", (unsigned long long)bytes);
-    }
-    memset(c, 0, sizeof *c);
-    c->kind = kind;
-    c->sector_bytes = bytes;
-    unsigned long long kib = bytes >> 10;
-    snprintf(c->name, sizeof c->name, "%s-%llu%s", kind->name, kib < 1024 ? kib : kib >> 10,
-             kib < 1024 ? "kib" : "mib");
-    snprintf(c->shape_name, sizeof c->shape_name, "%s", c->name);
-    return toy_open(c, bytes, "", err);
-}
-
 /* ---- job ---- */
 
 static cuzk_status number(uint64_t *out, uint64_t otherwise, const json_node *top, const char *key, const char *name,
@@ -198,7 +180,7 @@ static cuzk_status open_as(const circuit_kind *kind, job *j, const job_files *fi
     cuzk_status s = scratch ? CUZK_OK : err->status;
     if (!s) s = request_parse(&top, scratch, text.name, text.data, text.bytes, REQUEST_MAX, err);
     if (!s) s = number(&bytes, 1024, top, "bytes", text.name, err);
-    if (!s) s = toy_circuit(&j->circuit, kind, files->size_override ? files->size_override : bytes, err);
+    if (!s) s = circuit_open_kind(&j->circuit, kind, files->size_override ? files->size_override : bytes, "", err);
     if (!s) s = fill(j, t, top, text.name, err);
     j->data = t;
     arena_destroy(scratch);
@@ -292,7 +274,7 @@ bool toy_verify(const circuit_kind *kind, uint64_t bytes, unsigned partitions, u
     cuzk_error err;
     verifying_key vk;
     if (proof_bytes != (size_t)partitions * PROOF_BYTES) return false;
-    if (toy_circuit(&c, kind, bytes, &err)) give_up(&err);
+    if (circuit_open_kind(&c, kind, bytes, "", &err)) give_up(&err);
     circuit_file_name(&c, "vk", name, sizeof name);
     if (file_cache_name(folder, sizeof folder, "dev-keys", &err)) give_up(&err);
     snprintf(path, sizeof path, "%s/%s", folder, name);
