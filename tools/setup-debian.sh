@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that building and testing need, when some are missing.
 #
-#   tools/setup-debian.sh [fuzz]
+#   tools/setup-debian.sh [fuzz|cuda]
 #
 # Says what it installs and is silent when all is there. Needs root or sudo for installing. On other systems it only
 # says which tools are missing.
 set -euo pipefail
 
-packages=(gcc g++ libc6-dev cmake ninja-build libssl-dev libyajl-dev libcmocka-dev python3 clang-format pari-gp)
+packages=(gcc g++ libc6-dev cmake ninja-build libssl-dev libyajl-dev libcmocka-dev python3 clang-format pari-gp
+          pkg-config libsqlite3-dev libnghttp2-dev libprotobuf-c-dev protobuf-c-compiler libmicrohttpd-dev
+          libtomlplusplus-dev libsystemd-dev)
 [ "${1-}" != fuzz ] || packages+=(clang llvm)
+[ "${1-}" != cuda ] || packages+=(python3-venv)
 
 if ! command -v dpkg-query >/dev/null; then
     for tool in cc cmake ninja python3; do

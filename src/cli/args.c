@@ -68,7 +68,7 @@ static cuzk_status unknown_option(const command *c, const char *word, cuzk_error
     const char *names[OPTIONS];
     size_t n = 0;
     for (int i = 0; i < OPTIONS; i++) {
-        if (c->options & 1u << i) names[n++] = rows[i].name;
+        if (c->options & UINT64_C(1) << i) names[n++] = rows[i].name;
     }
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
@@ -80,7 +80,7 @@ static cuzk_status unknown_option(const command *c, const char *word, cuzk_error
 
 static int option_find(const command *c, const char *name, size_t len) {
     for (int i = 0; i < OPTIONS; i++) {
-        if (c->options & 1u << i && strlen(rows[i].name) == len && !memcmp(rows[i].name, name, len)) return i;
+        if (c->options & UINT64_C(1) << i && strlen(rows[i].name) == len && !memcmp(rows[i].name, name, len)) return i;
     }
     return -1;
 }
@@ -137,7 +137,7 @@ static cuzk_status complete(const args *a, cuzk_error *err) {
         return usage_hint(c, err);
     }
     for (int i = 0; i < OPTIONS; i++) {
-        if (!(c->required & 1u << i) || a->given[i]) continue;
+        if (!(c->required & UINT64_C(1) << i) || a->given[i]) continue;
         cuzk_fail(err, CUZK_USAGE, "--%s is missing", rows[i].name);
         cuzk_fail_expected(err, "cuzk %s %s", c->words, c->operands);
         return usage_hint(c, err);

@@ -47,8 +47,8 @@ typedef enum option {
 #undef X
         OPTIONS
 } option;
-_Static_assert(OPTIONS <= 32, "a command's options are bits of a uint32_t");
-#define BIT(id) (1u << OPT_##id)
+_Static_assert(OPTIONS <= 64, "a command's options are bits of a uint64_t");
+#define BIT(id) (UINT64_C(1) << OPT_##id)
 #define COMMON (BIT(HELP) | BIT(JSON) | BIT(QUIET))
 #define WORKING (COMMON | BIT(THREADS) | BIT(MEMORY))
 #define JOB_INPUT (BIT(SIZE) | BIT(VARIANT) | BIT(C1) | BIT(REQUEST) | BIT(VANILLA))
@@ -62,7 +62,7 @@ typedef struct command {
     const char *summary;  /* one line */
     const char *more;     /* further help text, or "" */
     const char *example;
-    uint32_t options, required;
+    uint64_t options, required;
     unsigned min_operands, max_operands;
     int false_exit; /* exit status of FALSE; 0: the usual 1 */
     command_run run;

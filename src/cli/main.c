@@ -21,7 +21,7 @@ static void help_command(FILE *f, const command *c) {
     fprintf(f, "cuzk %s: %s\n\nUse: cuzk %s %s\n\n%s%sOptions:\n", c->words, c->summary, c->words, c->operands, c->more,
             *c->more ? "\n" : "");
     for (int o = 0; o < OPTIONS; o++) {
-        if (!(c->options & 1u << o)) continue;
+        if (!(c->options & UINT64_C(1) << o)) continue;
         char name[48];
         const char *value = option_value_name((option)o);
         snprintf(name, sizeof name, "--%s%s%s", option_name((option)o), value ? " " : "", value ? value : "");
