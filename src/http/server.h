@@ -15,8 +15,6 @@ typedef struct http_server http_server;
 typedef struct http_options {
     const char *listen; /* "127.0.0.1:9821", "[::1]:9821", "0.0.0.0:9821"; port 0: any free one */
     const char *token;  /* NULL or "": none */
-    /* Where jobs are served, for the page's header: "unix:/run/cuzk.sock"; NULL: not shown. */
-    const char *rpc_listen;
 } http_options;
 
 /* Returned; free with http_server_stop, before the engine stops. Texts are copied. USAGE: not an address. IO: it cannot
