@@ -52,6 +52,9 @@ set_target_properties(cuzk-cuda PROPERTIES LINKER_LANGUAGE CXX)
 target_include_directories(cuzk-cuda PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 target_compile_definitions(cuzk-cuda PRIVATE _GNU_SOURCE)
 target_link_libraries(cuzk-cuda PRIVATE ${CUDART_STATIC} Threads::Threads rt ${CMAKE_DL_LIBS})
+set(cuda_map ${PROJECT_SOURCE_DIR}/src/backend/cuda/module.map)
+target_link_options(cuzk-cuda PRIVATE -Wl,--version-script=${cuda_map})
+set_target_properties(cuzk-cuda PROPERTIES LINK_DEPENDS ${cuda_map})
 install(TARGETS cuzk-cuda LIBRARY DESTINATION bin)
 
 # Tests for a machine with a device (tools/gpu/run.sh): the kernels against the CPU, and whole proofs.
