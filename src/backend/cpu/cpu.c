@@ -97,9 +97,16 @@ static double lap(double *since) {
     return took;
 }
 
+/* What the proof may hold from now on is told as it falls. */
+static void tell(const prove_request *q, uint64_t *told, uint64_t now) {
+    if (!q->holds || now >= *told) return;
+    *told = now;
+    q->holds(q->holds_user, now);
+}
+
 /* From the witness to the sum over h. */
-static cuzk_status quotient_sum(pending_proof *d, const prove_request *q, pool *p, const cuzk_control *control,
-                                cuzk_error *err) {
+static cuzk_status quotient_sum(pending_proof *d, const prove_request *q, const cpu_holds *holds, uint64_t *told,
+                                pool *p, const cuzk_control *control, cuzk_error *err) {
     unsigned log2 = shape_domain_log2(q->shape);
     size_t m = (size_t)1 << log2;
     buffer v[3] = {{0}};
@@ -117,11 +124,13 @@ static cuzk_status quotient_sum(pending_proof *d, const prove_request *q, pool *
     ntt_domain_destroy(domain);
     buffer_free(&v[2]);
     buffer_free(&v[1]);
+    if (st == CUZK_OK) tell(q, told, holds->after_quotient);
     d->times.ntt = lap(&t);
     if (st == CUZK_OK) st = msm_g1(&d->sums.h, q->key->h, NULL, v[0].data, m - 1, p, control, "h MSM", err);
     d->times.msm_h = lap(&t);
 done:
     for (int i = 0; i < 3; i++) buffer_free(&v[i]);
+    if (st == CUZK_OK) tell(q, told, holds->after_h);
     return st;
 }
 
@@ -176,6 +185,8 @@ static cuzk_status cpu_start(unsigned device, pending_proof **out, prove_request
     (void)device;
     pending_proof *d = NULL;
     buffer self = {0};
+    cpu_holds holds = cpu_holds_of(req->shape, p ? pool_threads(p) : 1);
+    uint64_t told = holds.all;
     *out = NULL;
     cuzk_status st = proving_key_fits(req->key, req->shape, err);
     if (st == CUZK_OK) st = check_witness(req, err);
@@ -187,12 +198,13 @@ static cuzk_status cpu_start(unsigned device, pending_proof **out, prove_request
     d->r = req->r;
     d->s = req->s;
     double start = cpu_monotonic_seconds();
-    st = quotient_sum(d, req, p, control, err);
+    st = quotient_sum(d, req, &holds, &told, p, control, err);
     if (st == CUZK_OK) st = witness_sums(d, req, p, control, err);
     d->times.total = cpu_monotonic_seconds() - start;
 done:
     witness_free(req->witness);
     if (st == CUZK_OK) {
+        tell(req, &told, holds.after_witness);
         *out = d;
     } else {
         cpu_abandon(d);

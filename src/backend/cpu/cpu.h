@@ -19,6 +19,12 @@ struct pending_proof {
 cuzk_status cpu_evaluate(fr *a, fr *b, fr *c, const shape *s, const witness *w, pool *p, const cuzk_control *control,
                          cuzk_error *err);
 
+/* Most bytes of tracked buffers from a point of the proof on; the first is the plan's host_bytes. */
+typedef struct cpu_holds {
+    uint64_t all, after_quotient, after_h, after_witness;
+} cpu_holds;
+cpu_holds cpu_holds_of(const shape *s, unsigned threads);
+
 cuzk_status cpu_plan(unsigned device, const shape *s, unsigned threads, uint64_t host_limit, uint64_t device_limit,
                      prove_plan *out, cuzk_error *err);
 

@@ -47,12 +47,23 @@ static stage_bytes bytes_of(const shape *s, unsigned threads) {
     return b;
 }
 
+static cpu_holds holds_of(const stage_bytes *b) {
+    uint64_t pending = pages(sizeof(pending_proof)), kept = b->witness + pending;
+    cpu_holds h = {.after_witness = pending};
+    h.after_h = kept + b->lists + max_u64(b->msm_lists, b->pass);
+    h.after_quotient = max_u64(kept + b->eval_one + b->msm_h, h.after_h);
+    h.all = max_u64(kept + 3 * b->eval_one + max_u64(b->ntt, b->pass), h.after_quotient);
+    return h;
+}
+
+cpu_holds cpu_holds_of(const shape *s, unsigned threads) {
+    stage_bytes b = bytes_of(s, threads);
+    return holds_of(&b);
+}
+
 static void plan_bytes(const stage_bytes *b, prove_plan *out) {
-    uint64_t pending = pages(sizeof(pending_proof));
-    uint64_t stage = max_u64(3 * b->eval_one + max_u64(b->ntt, b->pass), b->eval_one + b->msm_h);
-    stage = max_u64(stage, b->lists + max_u64(b->msm_lists, b->pass));
-    out->host_bytes = b->witness + pending + stage;
-    out->host_by_class[BUFFER_WITNESS] = b->witness + pending + b->pass;
+    out->host_bytes = holds_of(b).all;
+    out->host_by_class[BUFFER_WITNESS] = b->witness + pages(sizeof(pending_proof)) + b->pass;
     out->host_by_class[BUFFER_EVAL_ABC] = 3 * b->eval_one;
     out->host_by_class[BUFFER_NTT] = b->ntt;
     out->host_by_class[BUFFER_MSM_SCRATCH] = max_u64(b->msm_h, b->lists + b->msm_lists);

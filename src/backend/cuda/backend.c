@@ -265,6 +265,7 @@ const backend *backend_cuda(const char **why) {
         .prove_start = cuda_start,
         .prove_finish = cuda_finish,
         .prove_abandon = cuda_abandon,
+        .forget_key = resident_forget_key,
     };
     pthread_once(&loaded, load);
     if (why) *why = api ? "" : why_not;

@@ -27,6 +27,8 @@ cuzk_status resident_take(resident **out, unsigned device, uint64_t id, bool is_
 void resident_give(resident *r); /* accepts NULL */
 /* Puts out the least recently used one that nobody uses on the device; false when there is none. */
 bool resident_put_out_one(unsigned device);
+/* Puts out every device's copy of a key that is about to go. No proof uses it. */
+void resident_forget_key(const proving_key *key);
 /* The entry of an id on a device that is already there, without taking it; NULL when absent. */
 resident *resident_find(unsigned device, uint64_t id, bool is_key);
 
