@@ -118,7 +118,6 @@ void resource_unload(resource *e) {
     api_circuit_init(&e->handle, &e->circuit);
     e->key = NULL;
     e->shape = NULL;
-    e->resident = false;
 }
 
 void resource_drop_pages(const resource *e) {

@@ -120,6 +120,7 @@ static uint64_t unload_busy(resources *r, resource *e) {
     uint64_t bytes = of_shape.bytes + of_key.bytes;
     e->shape_charge = e->key_charge = (reservation){0};
     pthread_mutex_lock(&r->lock);
+    e->resident = false;
     no_longer_busy_locked(r, e);
     pthread_mutex_unlock(&r->lock);
     budget_release(&of_shape);
