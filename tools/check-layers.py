@@ -2,7 +2,7 @@
 """Checks that lower folders of src/ never include higher ones, and that public headers include only public ones.
 
 The order is that of docs/conventions.md. Quoted includes must name a folder of src/ ("base/buffer.h") or a public
-header ("cuzk/error.h"). src/backend may include only groth16/backend.h of groth16.
+header ("cuzk/error.h"), or one that protoc-c makes from a file of proto/. src/backend may include only groth16/backend.h of groth16.
 """
 import pathlib
 import re
@@ -19,6 +19,10 @@ def faults_of(path, layer, text, root):
         yield f'{path}: <{name}> must be written "{name}"'
     for name in INCLUDE.findall(text):
         first = name.split("/")[0]
+        if name.endswith(".pb-c.h"):
+            if not (root / "proto" / name.replace(".pb-c.h", ".proto")).exists():
+                yield f'{path}: "{name}" is made from no file of proto/'
+            continue
         if first == "cuzk":
             if not (root / "include" / name).exists():
                 yield f'{path}: "{name}" does not exist'

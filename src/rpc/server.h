@@ -37,11 +37,11 @@ typedef struct rpc_options {
  * beyond loopback without allow_plain. IO: it cannot be listened on (a living daemon's socket, a port in use, rights).
  * MALFORMED: a certificate or key that cannot be read. */
 cuzk_status rpc_server_start(rpc_server **out, cuzk_engine *engine, const rpc_options *options, cuzk_error *err);
-/* No new calls (health says NOT_SERVING, connections are told to go away); calls that are there go on. For SIGTERM,
- * with engine_drain. */
+/* Health says NOT_SERVING from now on; calls go on, submissions are the engine's to refuse. For SIGTERM, with
+ * engine_drain. */
 void rpc_server_drain(rpc_server *s);
-/* Drains, waits at most grace seconds for calls to end, ends the rest with UNAVAILABLE, joins all threads, removes the
- * unix sockets. Accepts NULL. */
+/* Takes no new connections and calls, waits at most grace seconds for calls to end, ends the rest with UNAVAILABLE,
+ * joins all threads, removes the unix sockets. Accepts NULL. */
 void rpc_server_stop(rpc_server *s, double grace);
 /* The i-th address as a client names it ("unix:///…", "127.0.0.1:9820" with the port really taken); NULL: no such.
  * Valid until stop. */
