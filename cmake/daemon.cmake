@@ -112,6 +112,13 @@ foreach(layer ${daemon_layers})
     file(GLOB_RECURSE found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${layer}/*.c ${PROJECT_SOURCE_DIR}/src/${layer}/*.cpp)
     list(APPEND daemon_sources ${found})
 endforeach()
+# The page at / is built in.
+set(page ${CMAKE_BINARY_DIR}/web_index_html.c)
+add_custom_command(OUTPUT ${page}
+                   COMMAND ${CMAKE_COMMAND} -DIN=${PROJECT_SOURCE_DIR}/web/index.html -DOUT=${page}
+                           -DNAME=web_index_html -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+                   DEPENDS ${PROJECT_SOURCE_DIR}/web/index.html ${PROJECT_SOURCE_DIR}/cmake/embed.cmake VERBATIM)
+list(APPEND daemon_sources ${page})
 add_library(cuzk_daemon STATIC ${daemon_sources} $<TARGET_OBJECTS:cuzk_proto>)
 target_include_directories(cuzk_daemon SYSTEM PUBLIC ${proto_out})
 target_compile_definitions(cuzk_daemon PUBLIC CUZK_HAVE_DAEMON=1)
