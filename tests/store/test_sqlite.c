@@ -1,0 +1,469 @@
+/* The SQLite store: what was answered OK is there after a death of the process, payloads take little memory, one
+ * process owns the file, a full disk and a damaged file are told apart and survived. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/file.h"
+#include "store/sqlite.h"
+
+static char folder[64], path[96];
+static cuzk_error err; /* of the main thread */
+
+static int set_up(void **state) {
+    (void)state;
+    strcpy(folder, "/tmp/cuzk-test-store-XXXXXX");
+    if (!mkdtemp(folder)) return 1;
+    snprintf(path, sizeof path, "%s/sub/jobs.db", folder);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command);
+}
+
+static store *must_open(void) {
+    store *s;
+    if (store_sqlite_open(&s, path, &err) != CUZK_OK) fail_msg("%s: %s (%s)", err.where, err.what, err.found);
+    return s;
+}
+
+#define OK(call)                                                                                                       \
+    do {                                                                                                               \
+        if ((call) != CUZK_OK) fail_msg("%s: %s (%s)", err.where, err.what, err.found);                                \
+    } while (0)
+
+static store_job job_of(uint64_t seq) {
+    store_job j = {.seq = seq,
+                   .request_id = "ps-porep-1000-7",
+                   .kind = "porep",
+                   .circuit = "",
+                   .sector_bytes = 34359738368,
+                   .priority = CUZK_PRIORITY_HIGH,
+                   .policy = CUZK_PREFER_GPU,
+                   .submitted = 1.75e9 + (double)seq,
+                   .deadline = 1.75e9 + 100,
+                   .payload_bytes = 12,
+                   .state = CUZK_JOB_QUEUED};
+    for (size_t i = 0; i < 32; i++) j.digest[i] = (uint8_t)(seq + i);
+    return j;
+}
+
+static cuzk_status put_text(store *s, const store_job *j, const char *c1, const char *vanilla, cuzk_error *e) {
+    cuzk_bytes list[2] = {{vanilla, strlen(vanilla)}, {NULL, 0}};
+    cuzk_submission payload = {
+        .size = sizeof payload, .kind = j->kind, .c1 = {c1, strlen(c1)}, .vanilla = list, .n_vanilla = 2};
+    return s->ops->put(s, j, &payload, e);
+}
+
+static void part_is(store *s, uint64_t seq, size_t part, const char *text) {
+    buffer b;
+    OK(s->ops->payload(s, seq, part, &b, &err));
+    assert_int_equal(b.bytes, strlen(text));
+    if (b.bytes) assert_memory_equal(b.data, text, b.bytes);
+    buffer_free(&b);
+}
+
+typedef struct seen {
+    unsigned n;
+    store_job job[8];
+    char request_id[8][256], circuit[8][64];
+} seen;
+
+static void note_job(void *user, const store_job *j) {
+    seen *x = user;
+    assert_true(x->n < 8);
+    x->job[x->n] = *j;
+    snprintf(x->request_id[x->n], 256, "%s", j->request_id);
+    snprintf(x->circuit[x->n], 64, "%s", j->circuit);
+    x->n++;
+}
+
+static void note_proof(void *user, unsigned partition, const uint8_t *proof) {
+    uint8_t(*all)[192] = user;
+    assert_true(partition < 4);
+    memcpy(all[partition], proof, 192);
+}
+
+/* A job's whole life, read back by another opening of the file after each step. */
+static void life(void **state) {
+    (void)state;
+    uint64_t tracked = buffer_total_stats().live_bytes;
+    store *s = must_open();
+    store_job j = job_of(7);
+    OK(put_text(s, &j, "{\"a\":1}", "proof", &err));
+    j.state = CUZK_JOB_RUNNING;
+    j.circuit = "porep-32gib";
+    j.partitions = 4;
+    j.runs = 1;
+    OK(s->ops->update(s, &j, &err));
+    uint8_t proof[4][192], read[4][192] = {{0}};
+    for (int i = 0; i < 4; i++) memset(proof[i], 0x40 + i, 192);
+    OK(s->ops->put_proof(s, 7, 2, proof[2], &err));
+    OK(s->ops->put_proof(s, 7, 0, proof[0], &err));
+    OK(s->ops->put_proof(s, 7, 0, proof[0], &err)); /* a resumed job may prove a partition once more */
+    OK(s->ops->attempt(s, 7, 1, "cuda:0", 1.5, &(cuzk_error){.status = CUZK_DEVICE, .what = "gone"}, &err));
+    OK(s->ops->attempt(s, 7, 1, "cpu", 2.5, &(cuzk_error){0}, &err));
+    s->ops->close(s);
+
+    s = must_open();
+    seen x = {0};
+    OK(s->ops->each(s, note_job, &x, &err));
+    assert_int_equal(x.n, 1);
+    assert_string_equal(x.request_id[0], "ps-porep-1000-7");
+    assert_string_equal(x.circuit[0], "porep-32gib");
+    assert_int_equal(x.job[0].state, CUZK_JOB_RUNNING);
+    assert_int_equal(x.job[0].partitions, 4);
+    assert_int_equal(x.job[0].runs, 1);
+    assert_int_equal(x.job[0].sector_bytes, 34359738368);
+    assert_true(x.job[0].submitted == 1.75e9 + 7 && x.job[0].deadline == 1.75e9 + 100);
+    assert_int_equal(x.job[0].priority, CUZK_PRIORITY_HIGH);
+    assert_int_equal(x.job[0].policy, CUZK_PREFER_GPU);
+    assert_memory_equal(x.job[0].digest, j.digest, 32);
+    size_t parts;
+    OK(s->ops->payload_parts(s, 7, &parts, &err));
+    assert_int_equal(parts, 4);
+    part_is(s, 7, 0, "{\"a\":1}");
+    part_is(s, 7, 1, "");
+    part_is(s, 7, 2, "proof");
+    part_is(s, 7, 3, "");
+    OK(s->ops->proofs(s, 7, note_proof, read, &err));
+    assert_memory_equal(read[0], proof[0], 192);
+    assert_memory_equal(read[2], proof[2], 192);
+    assert_int_equal(read[1][0], 0);
+    j.state = CUZK_JOB_COMPLETED;
+    j.finished = 1.75e9 + 60;
+    j.times.synthesis = 12.5;
+    OK(s->ops->complete(s, &j, proof[0], sizeof proof, &err));
+    assert_int_not_equal(s->ops->complete(s, &j, proof[0], sizeof proof, &err), CUZK_OK); /* never twice */
+    s->ops->close(s);
+
+    s = must_open();
+    x.n = 0;
+    OK(s->ops->each(s, note_job, &x, &err));
+    assert_int_equal(x.job[0].state, CUZK_JOB_COMPLETED);
+    assert_true(x.job[0].times.synthesis == 12.5 && x.job[0].finished == 1.75e9 + 60);
+    buffer b;
+    OK(s->ops->result(s, 7, &b, &err));
+    assert_int_equal(b.bytes, sizeof proof);
+    assert_memory_equal(b.data, proof, sizeof proof);
+    buffer_free(&b);
+    assert_int_not_equal(s->ops->payload(s, 7, 0, &b, &err), CUZK_OK); /* dropped with the end */
+    assert_int_not_equal(s->ops->payload_parts(s, 7, &parts, &err), CUZK_OK);
+    uint64_t gone;
+    OK(s->ops->purge(s, 1.75e9 + 60, &gone, &err));
+    assert_int_equal(gone, 0);
+    OK(s->ops->purge(s, 1.75e9 + 61, &gone, &err));
+    assert_int_equal(gone, 1);
+    assert_int_not_equal(s->ops->result(s, 7, &b, &err), CUZK_OK);
+    s->ops->close(s);
+    assert_int_equal(buffer_total_stats().live_bytes, tracked);
+}
+
+static void failure_is_kept(void **state) {
+    (void)state;
+    store *s = must_open();
+    store_job j = job_of(1);
+    OK(put_text(s, &j, "x", "y", &err));
+    j.state = CUZK_JOB_FAILED;
+    j.finished = 1.75e9;
+    cuzk_fail(&j.error, CUZK_UNSATISFIED, "a label is wrong");
+    cuzk_fail_where(&j.error, "partition 3");
+    cuzk_fail_expected(&j.error, "e");
+    cuzk_fail_found(&j.error, "f");
+    cuzk_fail_hint(&j.error, "h");
+    OK(s->ops->update(s, &j, &err));
+    s->ops->close(s);
+    s = must_open();
+    seen x = {0};
+    OK(s->ops->each(s, note_job, &x, &err));
+    assert_memory_equal(&x.job[0].error.status, &j.error.status, sizeof j.error.status);
+    assert_string_equal(x.job[0].error.what, "a label is wrong");
+    assert_string_equal(x.job[0].error.where, "partition 3");
+    assert_string_equal(x.job[0].error.hint, "h");
+    size_t parts;
+    assert_int_not_equal(s->ops->payload_parts(s, 1, &parts, &err), CUZK_OK);
+    j.seq = 99;
+    assert_int_not_equal(s->ops->update(s, &j, &err), CUZK_OK); /* a job that is not there */
+    s->ops->close(s);
+}
+
+/* SQLite's memory stays small however large a payload is, in both directions. */
+static void large_payload(void **state) {
+    (void)state;
+    const size_t n = 51u << 20;
+    store *s = must_open();
+    store_job j = job_of(1);
+    buffer data, back;
+    OK(buffer_alloc(&data, BUFFER_REQUEST, n, &err));
+    for (size_t i = 0; i < n; i += 64) ((uint8_t *)data.data)[i] = (uint8_t)(i * 2654435761u >> 11);
+    cuzk_submission payload = {.size = sizeof payload, .kind = j.kind, .c1 = {data.data, n}};
+    sqlite3_memory_highwater(1);
+    OK(s->ops->put(s, &j, &payload, &err));
+    OK(s->ops->payload(s, 1, 0, &back, &err));
+    assert_true(sqlite3_memory_highwater(0) < 16 << 20);
+    assert_memory_equal(back.data, data.data, n);
+    buffer_free(&back);
+    j.state = CUZK_JOB_CANCELLED;
+    j.finished = 1;
+    OK(s->ops->update(s, &j, &err));
+    uint64_t gone;
+    for (int i = 0; i < 4; i++) OK(s->ops->purge(s, 2, &gone, &err));
+    s->ops->close(s);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    assert_true(st.st_size < 4 << 20); /* the space went back to the file system */
+    buffer_free(&data);
+}
+
+/* Answers of a process that is killed right after them. */
+static void death(void **state) {
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        store *s;
+        if (store_sqlite_open(&s, path, &err)) _exit(1);
+        for (uint64_t i = 1; i <= 5; i++) {
+            store_job j = job_of(i);
+            if (put_text(s, &j, "one", "two", &err)) _exit(2);
+        }
+        raise(SIGKILL);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    store *s = must_open();
+    seen x = {0};
+    OK(s->ops->each(s, note_job, &x, &err));
+    assert_int_equal(x.n, 5);
+    for (unsigned i = 0; i < 5; i++) assert_int_equal(x.job[i].seq, i + 1); /* oldest first */
+    part_is(s, 3, 0, "one");
+    s->ops->close(s);
+}
+
+static void one_owner(void **state) {
+    (void)state;
+    store *s = must_open(), *second;
+    char other[PATH_MAX];
+    assert_int_equal(store_sqlite_open(&second, path, &err), CUZK_REFUSED);
+    assert_null(second);
+    assert_non_null(strstr(err.what, "in use"));
+    assert_non_null(strstr(err.where, "jobs.db"));
+    snprintf(other, sizeof other, "%s/link.db", folder); /* another name of the same file */
+    assert_int_equal(symlink(path, other), 0);
+    assert_int_equal(store_sqlite_open(&second, other, &err), CUZK_REFUSED);
+    s->ops->close(s);
+    assert_int_equal(store_sqlite_open(&second, other, &err), CUZK_OK);
+    second->ops->close(second);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+}
+
+/* ---- what may be wrong with the file ---- */
+
+static void overwrite(off_t at, const char *bytes, size_t n) {
+    int fd = open(path, O_WRONLY);
+    assert_true(fd >= 0 && pwrite(fd, bytes, n, at) == (ssize_t)n && close(fd) == 0);
+}
+
+static off_t file_size(void) {
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    return st.st_size;
+}
+
+static void refused_and_untouched(cuzk_status status, const char *what) {
+    store *s;
+    buffer before, after;
+    OK(file_read(&before, path, 1u << 30, &err));
+    assert_int_equal(store_sqlite_open(&s, path, &err), status);
+    assert_null(s);
+    if (!strstr(err.what, what)) fail_msg("%s", err.what);
+    assert_non_null(strstr(err.where, "jobs.db"));
+    assert_true(err.hint[0]);
+    OK(file_read(&after, path, 1u << 30, &err));
+    assert_int_equal(after.bytes, before.bytes);
+    assert_memory_equal(after.data, before.data, after.bytes);
+    buffer_free(&before);
+    buffer_free(&after);
+}
+
+static void fill(unsigned n) {
+    store *s = must_open();
+    for (uint64_t i = 1; i <= n; i++) {
+        store_job j = job_of(i);
+        OK(put_text(s, &j, "one", "two", &err));
+    }
+    s->ops->close(s);
+}
+
+static void damaged(void **state) {
+    (void)state;
+    static const char rubbish[4096] = "rubbish";
+    fill(3);
+    overwrite(0, rubbish, 16); /* no database any more */
+    refused_and_untouched(CUZK_MALFORMED, "damaged");
+    unlink(path);
+    fill(200);
+    off_t size = file_size();
+    assert_true(size > 5 * 8192);
+    for (off_t at = 8192; at + 8192 <= size; at += 8192) overwrite(at, rubbish, sizeof rubbish);
+    refused_and_untouched(CUZK_MALFORMED, "damaged");
+    assert_int_equal(truncate(path, 8192 + 100), 0);
+    refused_and_untouched(CUZK_MALFORMED, "damaged");
+}
+
+static void not_ours(void **state) {
+    (void)state;
+    fill(1);
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "PRAGMA user_version = 99", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    refused_and_untouched(CUZK_FOREIGN, "newer version");
+    unlink(path);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "CREATE TABLE t (x); PRAGMA user_version = 1", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    refused_and_untouched(CUZK_FOREIGN, "another program");
+    unlink(path);
+    store *s;
+    assert_int_equal(mkdir(path, 0700), 0); /* a folder */
+    assert_int_equal(store_sqlite_open(&s, path, &err), CUZK_IO);
+    rmdir(path);
+    assert_int_equal(store_sqlite_open(&s, "/proc/none/jobs.db", &err), CUZK_IO);
+    assert_non_null(strstr(err.where, "/proc/none"));
+}
+
+/* A full disk, as the file size limit of this process shows it: DISK, nothing half written, and all well when there is
+ * room again. */
+static void disk_full(void **state) {
+    (void)state;
+    fill(2);
+    store *s = must_open();
+    struct rlimit old, small;
+    getrlimit(RLIMIT_FSIZE, &old);
+    small = old;
+    small.rlim_cur = 512 << 10;
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    char *large = malloc(3 << 20);
+    memset(large, 'x', (3 << 20) - 1);
+    large[(3 << 20) - 1] = 0;
+    store_job j = job_of(10);
+    assert_int_equal(put_text(s, &j, large, "", &err), CUZK_DISK);
+    assert_non_null(strstr(err.what, "full"));
+    assert_non_null(strstr(err.where, "jobs.db"));
+    assert_int_equal(put_text(s, &j, large, "", &err), CUZK_DISK); /* still */
+    seen x = {0};
+    OK(s->ops->each(s, note_job, &x, &err)); /* reading goes on */
+    assert_int_equal(x.n, 2);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    OK(put_text(s, &j, large, "", &err));
+    x.n = 0;
+    OK(s->ops->each(s, note_job, &x, &err));
+    assert_int_equal(x.n, 3);
+    part_is(s, 10, 0, large);
+    s->ops->close(s);
+    signal(SIGXFSZ, handler);
+    free(large);
+}
+
+/* ---- many threads ---- */
+
+typedef struct worker {
+    store *s;
+    unsigned number;
+    bool good;
+} worker;
+
+static void *work(void *user) {
+    worker *w = user;
+    cuzk_error own;
+    for (uint64_t i = 0; i < 20; i++) {
+        store_job j = job_of(w->number * 100 + i);
+        char text[32];
+        buffer b;
+        uint8_t proof[192] = {(uint8_t)w->number};
+        snprintf(text, sizeof text, "input of %llu", (unsigned long long)j.seq);
+        if (put_text(w->s, &j, text, "v", &own) || w->s->ops->payload(w->s, j.seq, 0, &b, &own)) return NULL;
+        bool same = b.bytes == strlen(text) && !memcmp(b.data, text, b.bytes);
+        buffer_free(&b);
+        j.state = CUZK_JOB_COMPLETED;
+        j.finished = 5;
+        if (!same || w->s->ops->put_proof(w->s, j.seq, 0, proof, &own) ||
+            w->s->ops->complete(w->s, &j, proof, 192, &own) || w->s->ops->result(w->s, j.seq, &b, &own))
+            return NULL;
+        same = b.bytes == 192 && ((uint8_t *)b.data)[0] == w->number;
+        buffer_free(&b);
+        if (!same) return NULL;
+    }
+    w->good = true;
+    return NULL;
+}
+
+static void count_job(void *user, const store_job *j) {
+    assert_int_equal(j->state, CUZK_JOB_COMPLETED);
+    ++*(unsigned *)user;
+}
+
+static void threads(void **state) {
+    (void)state;
+    enum { N = 6 };
+    worker all[N];
+    pthread_t ids[N];
+    store *s = must_open();
+    for (unsigned i = 0; i < N; i++) {
+        all[i] = (worker){.s = s, .number = i + 1};
+        assert_int_equal(pthread_create(&ids[i], NULL, work, &all[i]), 0);
+    }
+    for (unsigned i = 0; i < N; i++) {
+        pthread_join(ids[i], NULL);
+        assert_true(all[i].good);
+    }
+    unsigned n = 0;
+    OK(s->ops->each(s, count_job, &n, &err));
+    assert_int_equal(n, N * 20);
+    s->ops->close(s);
+}
+
+/* What is called for each job may itself read the store, as a start that resumes jobs does. */
+static void read_again(void *user, const store_job *j) {
+    store *s = user;
+    size_t parts;
+    assert_int_equal(s->ops->payload_parts(s, j->seq, &parts, &err), CUZK_OK);
+    part_is(s, j->seq, 0, "one");
+}
+
+static void nested(void **state) {
+    (void)state;
+    fill(3);
+    store *s = must_open();
+    OK(s->ops->each(s, read_again, s, &err));
+    s->ops->close(s);
+}
+
+int main(void) {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {TEST(life),      TEST(failure_is_kept), TEST(large_payload), TEST(death),
+                                       TEST(one_owner), TEST(damaged),         TEST(not_ours),      TEST(disk_full),
+                                       TEST(threads),   TEST(nested)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
