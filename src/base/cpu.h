@@ -15,9 +15,9 @@ typedef struct cpu_facts {
 
 /* CUZK_CPU=portable|adx|ifma in the environment lowers (never raises) the features: tests run each version by it. */
 const cpu_facts *cpu_get(void);
-uint64_t cpu_rss_bytes(void);      /* now */
+uint64_t cpu_rss_bytes(void);       /* now */
 uint64_t cpu_anonymous_bytes(void); /* of cpu_rss_bytes, what no file and no shared memory is behind */
-uint64_t cpu_peak_rss_bytes(void); /* of the process so far */
+uint64_t cpu_peak_rss_bytes(void);  /* of the process so far */
 double cpu_monotonic_seconds(void);
 
 #endif
