@@ -184,3 +184,32 @@ void text_size(char out[24], uint64_t bytes) {
     }
     snprintf(out, 24, "%.1f %s", v, units[u]);
 }
+
+/* Edit distance, small words only. */
+static size_t distance(const char *a, const char *b) {
+    size_t row[64], n = strlen(b);
+    if (n > 62 || strlen(a) > 62) return 99;
+    for (size_t j = 0; j <= n; j++) row[j] = j;
+    for (size_t i = 0; a[i]; i++) {
+        size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < n; j++) {
+            size_t best = diagonal + (a[i] != b[j]);
+            if (row[j + 1] + 1 < best) best = row[j + 1] + 1;
+            if (row[j] + 1 < best) best = row[j] + 1;
+            diagonal = row[j + 1];
+            row[j + 1] = best;
+        }
+    }
+    return row[n];
+}
+
+const char *text_nearest(const char *word, const char *const *list, size_t n) {
+    const char *best = NULL;
+    size_t best_distance = 3; /* further away is a guess that helps nobody */
+    for (size_t i = 0; i < n; i++) {
+        size_t d = distance(word, list[i]);
+        if (d < best_distance) best = list[i], best_distance = d;
+    }
+    return best;
+}

@@ -22,5 +22,7 @@ size_t text_utf8_char(const char *s, size_t len);
 bool text_is_utf8(const char *s, size_t len);
 /* "2.7 MiB", for people. */
 void text_size(char out[24], uint64_t bytes);
+/* The word of the list that looks most like this one, or NULL when none does: for "did you mean". */
+const char *text_nearest(const char *word, const char *const *list, size_t n);
 
 #endif

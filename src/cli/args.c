@@ -31,35 +31,6 @@ bool option_repeats(option o) {
     return rows[o].repeats;
 }
 
-/* Edit distance, small words only. */
-static size_t distance(const char *a, const char *b) {
-    size_t row[64], n = strlen(b);
-    if (n > 62 || strlen(a) > 62) return 99;
-    for (size_t j = 0; j <= n; j++) row[j] = j;
-    for (size_t i = 0; a[i]; i++) {
-        size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (size_t j = 0; j < n; j++) {
-            size_t best = diagonal + (a[i] != b[j]);
-            if (row[j + 1] + 1 < best) best = row[j + 1] + 1;
-            if (row[j] + 1 < best) best = row[j] + 1;
-            diagonal = row[j + 1];
-            row[j + 1] = best;
-        }
-    }
-    return row[n];
-}
-
-const char *nearest(const char *word, const char *const *list, size_t n) {
-    const char *best = NULL;
-    size_t best_distance = 3; /* further away is a guess that helps nobody */
-    for (size_t i = 0; i < n; i++) {
-        size_t d = distance(word, list[i]);
-        if (d < best_distance) best = list[i], best_distance = d;
-    }
-    return best;
-}
-
 static cuzk_status usage_hint(const command *c, cuzk_error *err) {
     return cuzk_fail_hint(err, "`cuzk %s --help` shows the options and an example", c->words);
 }
@@ -72,7 +43,7 @@ static cuzk_status unknown_option(const command *c, const char *word, cuzk_error
     }
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
-    const char *near = strncmp(name, "--", 2) ? NULL : nearest(name + 2, names, n);
+    const char *near = strncmp(name, "--", 2) ? NULL : text_nearest(name + 2, names, n);
     cuzk_fail(err, CUZK_USAGE, "cuzk %s has no option %s", c->words, name);
     if (near) return cuzk_fail_hint(err, "did you mean --%s? `cuzk %s --help` shows the options", near, c->words);
     return usage_hint(c, err);

@@ -95,8 +95,6 @@ cuzk_status args_bytes(const args *a, option o, uint64_t *out, cuzk_error *err);
 cuzk_status args_number(const args *a, option o, uint64_t min, uint64_t max, uint64_t *out, cuzk_error *err);
 /* "0,2,5". *out is malloc'd; NULL when the option was not given. */
 cuzk_status args_partitions(const args *a, unsigned **out, size_t *n, cuzk_error *err);
-/* The word of the list that looks most like this one, or NULL. */
-const char *nearest(const char *word, const char *const *list, size_t n);
 
 /* ---- output.c ---- */
 /* The document as JSON on standard output, or as lines for people. False when it could not be written. */

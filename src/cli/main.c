@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/log.h"
+#include "base/text.h"
 
 /* ---- help ---- */
 
@@ -67,7 +68,7 @@ static cuzk_status no_command(int argc, char **argv, cuzk_error *err) {
     } else {
         cuzk_fail(err, CUZK_USAGE, "there is no command `%s`", typed);
     }
-    const char *near = nearest(typed, names, n);
+    const char *near = text_nearest(typed, names, n);
     if (near) return cuzk_fail_hint(err, "did you mean `cuzk %s`?", near);
     return cuzk_fail_hint(err, "`cuzk --help` lists the commands");
 }
