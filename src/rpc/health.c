@@ -53,7 +53,7 @@ void handle_health_check(rpc_call *c) {
 }
 
 void handle_health_watch(rpc_call *c) {
-    bool known;
+    bool known = false;
     if (!read_request(c, &known)) return;
     c->state = CALL_STREAMING;
     c->known_service = known;
