@@ -419,6 +419,7 @@ void cuzk_engine_stop(cuzk_engine *e, double drain_seconds) {
     pthread_mutex_lock(&e->lock);
     while (e->calls) engine_wait_locked(e, cpu_monotonic_seconds() + 1);
     pthread_mutex_unlock(&e->lock);
+    if (e->st) jobs_give_back(e);
     if (all) engine_free(e);
 }
 

@@ -106,7 +106,8 @@ struct engine_job {
     unsigned uses;     /* threads and attempts that look at it */
     unsigned attempts; /* most of one partition */
     bool arriving;     /* not yet in the store */
-    bool preparing, loading /* its key */, started, checked, counted_run, ending, completing, verifying, listed;
+    bool preparing, loading /* its key */, started, checked, counted_run, restored, ending, completing, verifying,
+        listed;
     bool unsaved; /* its end is not in the store yet */
     bool superseded;
     uint64_t blocked_at; /* generation at which it did not get its bytes; 0: none */
@@ -227,6 +228,9 @@ cuzk_status engine_circuit_by_name(const cuzk_engine *e, circuit *out, const cha
 engine_job *jobs_find_locked(cuzk_engine *e, const char *id);
 cuzk_status jobs_restore(cuzk_engine *e, cuzk_error *err);
 void jobs_free_all(cuzk_engine *e);
+/* At the end of an engine that was stopped in good order: jobs that it began are as if it had not. */
+void jobs_give_back(cuzk_engine *e);
+void jobs_trouble_locked(cuzk_engine *e, const cuzk_error *err);
 void jobs_forget_old(cuzk_engine *e, double before);
 /* Puts ends that the store did not take there now. */
 void jobs_save_unsaved(cuzk_engine *e);

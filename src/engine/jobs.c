@@ -320,7 +320,7 @@ static cuzk_status arrive(cuzk_engine *e, engine_job *j, const cuzk_submission *
     if (status) {
         payload_gone_locked(e, j);
         table_remove_locked(e, j);
-        if (status == CUZK_DISK) snprintf(e->trouble, sizeof e->trouble, "the disk of the store is full");
+        if (status == CUZK_DISK || status == CUZK_IO) jobs_trouble_locked(e, err);
     } else {
         jobs_counters_locked(e, j->kind)->pending++;
         trace_record(e->events, TRACE_JOB_SUBMITTED, j->seq, TRACE_NO_PARTITION, "");
@@ -534,7 +534,7 @@ static void counters_end_locked(cuzk_engine *e, engine_job *j, cuzk_job_state st
     if (state == CUZK_JOB_CANCELLED) k->cancelled++;
 }
 
-static void trouble_of(cuzk_engine *e, const cuzk_error *err) {
+void jobs_trouble_locked(cuzk_engine *e, const cuzk_error *err) {
     snprintf(e->trouble, sizeof e->trouble, "%s",
              err->status == CUZK_DISK ? "the disk of the store is full" : "the store cannot be written");
     log_error("the store cannot be written: %s (%s)", err->what, err->where);
@@ -545,7 +545,7 @@ static void ended_locked(cuzk_engine *e, engine_job *j, cuzk_job_state state, cu
                          const cuzk_error *err) {
     counters_end_locked(e, j, state);
     j->unsaved = stored != CUZK_OK;
-    if (stored) trouble_of(e, err);
+    if (stored) jobs_trouble_locked(e, err);
     j->state = state;
     j->finished_mono = cpu_monotonic_seconds();
     payload_gone_locked(e, j);
@@ -689,6 +689,7 @@ static void restore_one(void *user, const store_job *row) {
         return;
     }
     j->id = id;
+    j->restored = true;
     j->seq = row->seq;
     snprintf(j->kind, sizeof j->kind, "%s", row->kind);
     snprintf(j->circuit, sizeof j->circuit, "%s", row->circuit ? row->circuit : "");
@@ -741,6 +742,18 @@ cuzk_status jobs_restore(cuzk_engine *e, cuzk_error *err) {
         jobs_end(e, j, CUZK_JOB_FAILED, &why);
     }
     return CUZK_OK;
+}
+
+void jobs_give_back(cuzk_engine *e) {
+    for (engine_job *j = e->live_first; j; j = j->live_after) {
+        store_job row;
+        cuzk_error ignored; /* then it counts as one that the process died of */
+        if (!j->counted_run || j->ending) continue;
+        j->runs--;
+        jobs_store_fields_locked(j, &row);
+        row.state = CUZK_JOB_QUEUED;
+        e->st->ops->update(e->st, &row, &ignored);
+    }
 }
 
 /* Old ended jobs leave the table; the partitions of all but the newest ended ones go. */

@@ -203,17 +203,21 @@ static cuzk_status check(cuzk_engine *e, engine_job *j, prepared *p, const cuzk_
 
 /* ---- a job ---- */
 
-/* The store knows that a process begins this job. */
-static cuzk_status count_run(cuzk_engine *e, engine_job *j, cuzk_error *err) {
+/* The store knows that a process begins this job. A store that cannot write now does not keep it from being proved. */
+static void count_run(cuzk_engine *e, engine_job *j) {
     store_job row;
-    if (j->counted_run) return CUZK_OK;
+    cuzk_error err;
+    if (j->counted_run) return;
     pthread_mutex_lock(&e->lock);
     j->runs++;
     j->counted_run = true;
     jobs_store_fields_locked(j, &row);
     row.state = CUZK_JOB_RUNNING;
     pthread_mutex_unlock(&e->lock);
-    return e->st->ops->update(e->st, &row, err);
+    if (!e->st->ops->update(e->st, &row, &err)) return;
+    pthread_mutex_lock(&e->lock);
+    jobs_trouble_locked(e, &err);
+    pthread_mutex_unlock(&e->lock);
 }
 
 static void proof_from_store(void *user, unsigned k, const uint8_t *bytes) {
@@ -237,7 +241,7 @@ static cuzk_status make_partitions(cuzk_engine *e, engine_job *j, unsigned n, cu
     j->partitions = partitions;
     j->n_partitions = n;
     pthread_mutex_unlock(&e->lock);
-    if (j->runs < 2 || n < 2) return CUZK_OK;
+    if (!j->restored || n < 2) return CUZK_OK;
     cuzk_error ignored; /* without them all are proved again */
     e->st->ops->proofs(e->st, j->seq, proof_from_store, j, &ignored);
     if (j->n_done < n) return CUZK_OK;
@@ -256,8 +260,9 @@ void prepare_job(cuzk_engine *e, engine_job *j, lane *l) {
     uint64_t seen = e->generation; /* before anything is asked for: a release after this wakes the job */
     pthread_mutex_unlock(&e->lock);
     prepared *p = calloc(1, sizeof *p);
-    cuzk_status s = p ? count_run(e, j, &err) : cuzk_fail(&err, CUZK_MEMORY, "no memory for a job");
+    cuzk_status s = p ? CUZK_OK : cuzk_fail(&err, CUZK_MEMORY, "no memory for a job");
     if (p) atomic_init(&p->refs, 1);
+    count_run(e, j);
     if (!s) s = parse(e, j, p, &again, &err);
     if (!s) s = check(e, j, p, &control, &err);
     if (!s) s = prepare_plan(e, &p->j.circuit, &p->plan, &control, &err);

@@ -1,0 +1,193 @@
+/* What a second engine makes of what the first left in the store, and stores that fail. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "engine/engine_case.h"
+#include "engine/store_case.h"
+#include "engine/view.h"
+#include "ref/groth16_case.h"
+
+static char folder[256];
+static cuzk_engine *engine;
+static store_case kept;
+
+static int make_folder(void **state) {
+    (void)state;
+    case_folder_make(folder);
+    return 0;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    case_folder_remove(folder);
+    return 0;
+}
+
+static void open_engine(void) {
+    cuzk_engine_options o = engine_case_options();
+    engine = engine_case_start(&o, NULL, 0, &kept.base);
+}
+
+static void submit_text(const char *id, const char *request) {
+    cuzk_submission s = engine_case_toy(id, request);
+    engine_case_submit(engine, &s, false);
+}
+
+static bool three_proved(void *user) {
+    (void)user;
+    return atomic_load(&kept.proofs) >= 3;
+}
+
+/* Stopped in the middle: the next engine makes what is missing, and only that. */
+static void resumed(void **state) {
+    (void)state;
+    store_case_open(&kept);
+    open_engine();
+    submit_text("a", "{\"partitions\": 8, \"witness_ms\": 50, \"start\": 7}");
+    submit_text("b", "{\"partitions\": 2, \"start\": 9}");
+    assert_true(engine_case_until(three_proved, NULL));
+    uint64_t a = engine_find(engine, "a"), b = engine_find(engine, "b");
+    cuzk_engine_stop(engine, 0);
+    unsigned before = atomic_load(&kept.proofs);
+    assert_true(before >= 3 && before < 8);
+    open_engine();
+    assert_int_equal(engine_find(engine, "a"), a);
+    assert_int_equal(engine_find(engine, "b"), b);
+    /* The same submission joins. */
+    cuzk_submission s = engine_case_toy("a", "{\"partitions\": 8, \"witness_ms\": 50, \"start\": 7}");
+    engine_case_submit(engine, &s, true);
+    engine_case_expect(engine, "a", CUZK_JOB_COMPLETED, 1024, 8, 7);
+    engine_case_expect(engine, "b", CUZK_JOB_COMPLETED, 1024, 2, 9);
+    assert_int_equal(atomic_load(&kept.proofs), 8 + 2);
+    cuzk_engine_stop(engine, 0);
+    /* Results are there for a third one, and nothing is proved again. */
+    open_engine();
+    engine_case_expect(engine, "a", CUZK_JOB_COMPLETED, 1024, 8, 7);
+    engine_case_submit(engine, &s, true);
+    submit_text("c", "{}");
+    assert_true(engine_find(engine, "c") > b);
+    engine_case_expect(engine, "c", CUZK_JOB_COMPLETED, 1024, 1, 1);
+    assert_int_equal(atomic_load(&kept.proofs), 8 + 2);
+    assert_int_equal(atomic_load(&kept.completes), 3);
+    cuzk_engine_stop(engine, 0);
+    store_case_close(&kept);
+}
+
+/* A row of a job that is in the store as a process left it. */
+static void leave_job(const char *id, unsigned runs, const uint8_t *proofs, unsigned n) {
+    cuzk_error err;
+    cuzk_submission s = engine_case_toy(id, "{\"partitions\": 3, \"start\": 2}");
+    store_job row = {.seq = 40,
+                     .request_id = id,
+                     .kind = "toy",
+                     .circuit = "",
+                     .priority = CUZK_PRIORITY_NORMAL,
+                     .payload_bytes = s.request.n,
+                     .state = CUZK_JOB_RUNNING,
+                     .runs = runs};
+    assert_int_equal(kept.inner->ops->put(kept.inner, &row, &s, &err), CUZK_OK);
+    for (unsigned k = 0; k < n; k++)
+        assert_int_equal(kept.inner->ops->put_proof(kept.inner, 40, k, proofs + k * 192, &err), CUZK_OK);
+}
+
+/* Proofs in the store that are not this job's are found when all are verified together, and made again. */
+static void wrong_proofs_in_the_store(void **state) {
+    (void)state;
+    cuzk_job_result r;
+    cuzk_error err;
+    store_case_open(&kept);
+    open_engine();
+    submit_text("source", "{\"partitions\": 3, \"start\": 90}");
+    assert_int_equal(cuzk_engine_await(engine, "source", 60, &r, &err), CUZK_OK);
+    assert_int_equal(r.state, CUZK_JOB_COMPLETED);
+    cuzk_engine_stop(engine, 0);
+    leave_job("left", 1, r.proof, 3);
+    cuzk_job_result_free(&r);
+    open_engine();
+    engine_case_expect(engine, "left", CUZK_JOB_COMPLETED, 1024, 3, 2);
+    engine_view v;
+    assert_int_equal(engine_view_get(engine, &v, &err), CUZK_OK);
+    assert_int_equal(v.verify_failures, 2); /* the third is made anew in any case */
+    engine_view_free(&v);
+    cuzk_engine_stop(engine, 0);
+    store_case_close(&kept);
+}
+
+static void deadly_job(void **state) {
+    (void)state;
+    cuzk_job_result r;
+    cuzk_error err;
+    store_case_open(&kept);
+    leave_job("deadly", 3, NULL, 0);
+    open_engine();
+    assert_int_equal(cuzk_engine_await(engine, "deadly", 60, &r, &err), CUZK_OK);
+    assert_int_equal(r.state, CUZK_JOB_FAILED);
+    assert_non_null(strstr(r.error.what, "died 3 times"));
+    cuzk_engine_stop(engine, 0);
+    store_case_close(&kept);
+}
+
+/* Engines that are stopped in good order do not count as deaths. */
+static void stopped_is_not_dead(void **state) {
+    (void)state;
+    store_case_open(&kept);
+    for (unsigned i = 0; i < 5; i++) {
+        unsigned runs = atomic_load(&kept.runs);
+        open_engine();
+        if (i == 0) submit_text("long", "{\"partitions\": 60, \"witness_ms\": 30}");
+        for (int k = 0; k < 5000 && atomic_load(&kept.runs) == runs; k++) engine_generation(engine, 0, 0.002);
+        cuzk_engine_stop(engine, 0);
+    }
+    open_engine();
+    engine_case_expect(engine, "long", CUZK_JOB_COMPLETED, 1024, 60, 1);
+    cuzk_engine_stop(engine, 0);
+    store_case_close(&kept);
+}
+
+static bool no_trouble(void *user) {
+    (void)user;
+    engine_view v;
+    cuzk_error err;
+    assert_int_equal(engine_view_get(engine, &v, &err), CUZK_OK);
+    bool none = !v.trouble[0];
+    engine_view_free(&v);
+    return none;
+}
+
+/* A full disk: new jobs are refused, the proof that was under way is given out and saved when there is room. */
+static void full_disk(void **state) {
+    (void)state;
+    cuzk_error err;
+    cuzk_job_ticket ticket;
+    store_case_open(&kept);
+    open_engine();
+    submit_text("under-way", "{\"partitions\": 2, \"witness_ms\": 200, \"start\": 3}");
+    atomic_store(&kept.failing, CUZK_DISK);
+    cuzk_submission s = engine_case_toy("new", "{}");
+    assert_int_equal(cuzk_engine_submit(engine, &s, &ticket, &err), CUZK_DISK);
+    assert_int_equal(engine_find(engine, "new"), 0);
+    engine_case_expect(engine, "under-way", CUZK_JOB_COMPLETED, 1024, 2, 3);
+    assert_false(no_trouble(NULL));
+    atomic_store(&kept.failing, 0);
+    assert_true(engine_case_until(no_trouble, NULL));
+    engine_case_submit(engine, &s, false);
+    engine_case_expect(engine, "new", CUZK_JOB_COMPLETED, 1024, 1, 1);
+    cuzk_engine_stop(engine, 0);
+    open_engine();
+    engine_case_expect(engine, "under-way", CUZK_JOB_COMPLETED, 1024, 2, 3);
+    cuzk_engine_stop(engine, 0);
+    store_case_close(&kept);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(resumed),    cmocka_unit_test(wrong_proofs_in_the_store),
+        cmocka_unit_test(deadly_job), cmocka_unit_test(stopped_is_not_dead),
+        cmocka_unit_test(full_disk),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
