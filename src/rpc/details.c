@@ -11,6 +11,23 @@
 #define TYPE_URL "type.googleapis.com/cuzk.v1.Error"
 #define MAX_DETAILS 8192
 
+/* Texts of an error quote foreign bytes; protobuf strings are UTF-8. */
+static void utf8(char *text) {
+    for (char *p = text; *p;) {
+        size_t n = text_utf8_char(p, strlen(p));
+        if (n == 0) *p = '?', n = 1;
+        p += n;
+    }
+}
+
+void details_clean(cuzk_error *err) {
+    utf8(err->what);
+    utf8(err->where);
+    utf8(err->expected);
+    utf8(err->found);
+    utf8(err->hint);
+}
+
 void details_line(char *out, size_t n, const cuzk_error *err) {
     size_t k = (size_t)snprintf(out, n, "%s", err->what);
     const struct {
@@ -24,6 +41,7 @@ void details_line(char *out, size_t n, const cuzk_error *err) {
     }
     if (any && k < n) k += (size_t)snprintf(out + k, n - k, ")");
     if (err->hint[0] && k < n) snprintf(out + k, n - k, ". %s", err->hint);
+    utf8(out); /* it may also have been cut within a character */
 }
 
 char *details_message(const cuzk_error *err) {
@@ -59,28 +77,20 @@ static char *base64(const uint8_t *data, size_t n) {
     return out;
 }
 
-/* Texts of an error quote foreign bytes; protobuf strings are UTF-8. */
-static char *utf8(char *text) {
-    for (char *p = text; *p;) {
-        size_t n = text_utf8_char(p, strlen(p));
-        if (n == 0) *p = '?', n = 1;
-        p += n;
-    }
-    return text;
-}
-
 char *details_encode(int grpc_status, const cuzk_error *err) {
     cuzk_error copy = *err;
     Cuzk__V1__Error e = CUZK__V1__ERROR__INIT;
+    details_clean(&copy);
     e.code = (uint32_t)copy.status;
     e.name = (char *)(uintptr_t)cuzk_status_name(copy.status);
-    e.what = utf8(copy.what);
-    e.where = utf8(copy.where);
-    e.expected = utf8(copy.expected);
-    e.found = utf8(copy.found);
-    e.hint = utf8(copy.hint);
+    e.what = copy.what;
+    e.where = copy.where;
+    e.expected = copy.expected;
+    e.found = copy.found;
+    e.hint = copy.hint;
     e.retryable = cuzk_status_retryable(copy.status);
-    uint8_t value[2048], any[2304], all[2560];
+    char line[1024];
+    uint8_t value[2048], any[2304], all[4096];
     size_t n = cuzk__v1__error__get_packed_size(&e);
     if (n > sizeof value) return NULL;
     cuzk__v1__error__pack(&e, value);
@@ -91,6 +101,10 @@ char *details_encode(int grpc_status, const cuzk_error *err) {
     memcpy(any + k, value, n);
     k += n;
     size_t m = pb_put_varint_field(all, 1, (uint64_t)grpc_status);
+    details_line(line, sizeof line, &copy); /* some clients show this and not grpc-message */
+    m += pb_put_bytes_head(all + m, 2, strlen(line));
+    memcpy(all + m, line, strlen(line));
+    m += strlen(line);
     m += pb_put_bytes_head(all + m, 3, k);
     memcpy(all + m, any, k);
     return base64(all, m + k);

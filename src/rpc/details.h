@@ -13,7 +13,10 @@ char *details_message(const cuzk_error *err); /* percent-encoded */
 /* From header values that a server sent, whatever they hold: fills *err. message and details may be NULL. */
 void details_decode(cuzk_error *err, int grpc_status, const char *message, const char *details);
 
-/* One line for people: "what (where; expected …; found …). hint", at most n bytes. */
+/* Makes the texts UTF-8, as protobuf wants it: '?' for bytes that are none. */
+void details_clean(cuzk_error *err);
+
+/* One line for people: "what (where; expected …; found …). hint", at most n bytes, UTF-8. */
 void details_line(char *out, size_t n, const cuzk_error *err);
 
 #endif

@@ -123,6 +123,7 @@ void answer_result(rpc_call *c, const cuzk_job_result *result, bool timed_out) {
     Cuzk__V1__ProveResponse p = CUZK__V1__PROVE_RESPONSE__INIT;
     Cuzk__V1__Error error;
     Cuzk__V1__Times times;
+    cuzk_error failure;
     char line[1200];
     if (result->state == CUZK_JOB_UNKNOWN) {
         answer_unknown(c);
@@ -138,10 +139,12 @@ void answer_result(rpc_call *c, const cuzk_job_result *result, bool timed_out) {
     }
     if (result->state == CUZK_JOB_FAILED || result->state == CUZK_JOB_CANCELLED) {
         if (!c->kind[0]) documents_kind(c->server->engine, c->seq, c->kind, sizeof c->kind);
-        int n = snprintf(line, sizeof line, "%s", failure_prefix(c->kind, &result->error));
-        details_line(line + n, sizeof line - (size_t)n, &result->error);
+        failure = result->error;
+        details_clean(&failure);
+        int n = snprintf(line, sizeof line, "%s", failure_prefix(c->kind, &failure));
+        details_line(line + n, sizeof line - (size_t)n, &failure);
         r.error_message = line;
-        fill_error(&error, &result->error);
+        fill_error(&error, &failure);
         r.error = &error;
     }
     p.result = &r;

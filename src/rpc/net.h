@@ -36,6 +36,8 @@ cuzk_status net_connect(int *fd, const net_address *a, double timeout, cuzk_erro
  * the system's authorities (client). */
 cuzk_status net_tls_server(SSL_CTX **out, const char *cert, const char *key, const char *client_ca, cuzk_error *err);
 cuzk_status net_tls_client(SSL_CTX **out, const char *ca, cuzk_error *err);
+/* The client's own certificate. */
+cuzk_status net_tls_own(SSL_CTX *ctx, const char *cert, const char *key, cuzk_error *err);
 
 typedef struct net_link {
     int fd;

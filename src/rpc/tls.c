@@ -40,15 +40,19 @@ static SSL_CTX *new_context(const SSL_METHOD *method) {
     return c;
 }
 
+cuzk_status net_tls_own(SSL_CTX *c, const char *cert, const char *key, cuzk_error *err) {
+    if (SSL_CTX_use_certificate_chain_file(c, cert) != 1)
+        return tls_fail(err, CUZK_MALFORMED, "the TLS certificate cannot be read", cert);
+    if (SSL_CTX_use_PrivateKey_file(c, key, SSL_FILETYPE_PEM) != 1)
+        return tls_fail(err, CUZK_MALFORMED, "the TLS key cannot be read, or is not the certificate's", key);
+    return CUZK_OK;
+}
+
 cuzk_status net_tls_server(SSL_CTX **out, const char *cert, const char *key, const char *client_ca, cuzk_error *err) {
     SSL_CTX *c = new_context(TLS_server_method());
     if (!c) return tls_fail(err, CUZK_INTERNAL, "TLS cannot be set up", NULL);
-    cuzk_status s = CUZK_OK;
-    if (SSL_CTX_use_certificate_chain_file(c, cert) != 1) {
-        s = tls_fail(err, CUZK_MALFORMED, "the TLS certificate cannot be read", cert);
-    } else if (SSL_CTX_use_PrivateKey_file(c, key, SSL_FILETYPE_PEM) != 1) {
-        s = tls_fail(err, CUZK_MALFORMED, "the TLS key cannot be read, or is not the certificate's", key);
-    } else if (client_ca && SSL_CTX_load_verify_locations(c, client_ca, NULL) != 1) {
+    cuzk_status s = net_tls_own(c, cert, key, err);
+    if (!s && client_ca && SSL_CTX_load_verify_locations(c, client_ca, NULL) != 1) {
         s = tls_fail(err, CUZK_MALFORMED, "the clients' certificate authority cannot be read", client_ca);
     }
     if (s) {
@@ -59,6 +63,7 @@ cuzk_status net_tls_server(SSL_CTX **out, const char *cert, const char *key, con
         SSL_CTX_set_client_CA_list(c, SSL_load_client_CA_file(client_ca));
         SSL_CTX_set_verify(c, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
     }
+    (void)SSL_CTX_set_session_id_context(c, (const unsigned char *)"cuzk", 4);
     SSL_CTX_set_alpn_select_cb(c, choose_h2, NULL);
     *out = c;
     return CUZK_OK;
