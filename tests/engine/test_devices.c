@@ -1,0 +1,290 @@
+/* Devices through the engine, on the simulated device: faults, wrong results, hanging, policies, memory, business. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "backend/sim/sim.h"
+#include "base/cpu.h"
+#include "engine/engine_case.h"
+#include "engine/view.h"
+#include "ref/groth16_case.h"
+
+#define MIB ((uint64_t)1 << 20)
+
+static char folder[256];
+static cuzk_engine *engine;
+
+static int make_folder(void **state) {
+    (void)state;
+    case_folder_make(folder);
+    return 0;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    case_folder_remove(folder);
+    return 0;
+}
+
+/* n simulated devices, and the CPU after them when asked for. */
+static void open_engine(sim_options sim, bool cpu, cuzk_engine_options o) {
+    cuzk_error err;
+    engine_device d[SIM_MAX_DEVICES + 1];
+    size_t n = 0;
+    const backend *b = backend_sim_create(&sim, &err);
+    assert_non_null(b);
+    for (unsigned i = 0; i < sim.devices; i++) d[n++] = (engine_device){b, i, false};
+    if (cpu) d[n++] = (engine_device){backend_cpu(), 0, true};
+    engine = engine_case_start(&o, d, n, NULL);
+}
+
+static void close_engine(void) {
+    cuzk_engine_stop(engine, 0);
+    engine = NULL;
+    backend_sim_destroy();
+}
+
+static sim_options quick(unsigned devices) {
+    return (sim_options){.devices = devices,
+                         .memory_bytes = 64 * MIB,
+                         .host_bytes = 2 * MIB,
+                         .device_bytes = 8 * MIB,
+                         .compute_seconds = 0.01};
+}
+
+static void submit(const char *id, unsigned partitions, uint64_t start, cuzk_device_policy policy) {
+    char *request = toy_request(1024, partitions, start, -1, 0);
+    cuzk_submission s = engine_case_toy(id, request);
+    s.policy = policy;
+    engine_case_submit(engine, &s, false);
+    free(request);
+}
+
+static engine_view look(void) {
+    engine_view v;
+    cuzk_error err;
+    assert_int_equal(engine_view_get(engine, &v, &err), CUZK_OK);
+    return v;
+}
+
+static void on_devices(void **state) {
+    (void)state;
+    open_engine(quick(2), false, engine_case_options());
+    submit("a", 10, 4, CUZK_REQUIRE_GPU);
+    engine_case_expect(engine, "a", CUZK_JOB_COMPLETED, 1024, 10, 4);
+    engine_view v = look();
+    assert_int_equal(v.n_devices, 2);
+    assert_string_equal(v.devices[0].id, "sim:0");
+    assert_int_equal(v.devices[0].proofs + v.devices[1].proofs, 10);
+    assert_int_equal(v.retries + v.cpu_fallbacks + v.verify_failures, 0);
+    for (int i = 0; i < 2; i++) assert_int_equal(backend_sim_stats((unsigned)i).refused_bytes, 0);
+    engine_view_free(&v);
+    close_engine();
+}
+
+/* A dead device is put aside; its partitions are proved by the other. */
+static void dead_device(void **state) {
+    (void)state;
+    open_engine(quick(2), false, engine_case_options());
+    backend_sim_faults(0, &(sim_faults){.dead = true});
+    submit("a", 12, 4, CUZK_DEVICE_DEFAULT);
+    engine_case_expect(engine, "a", CUZK_JOB_COMPLETED, 1024, 12, 4);
+    engine_view v = look();
+    assert_true(v.devices[0].quarantined);
+    assert_true(v.devices[0].why[0] != 0);
+    assert_int_equal(v.devices[0].faults, 3);
+    assert_false(v.devices[1].quarantined);
+    assert_int_equal(v.devices[1].proofs, 12);
+    assert_int_equal(v.retries, 3);
+    engine_view_free(&v);
+    close_engine();
+}
+
+/* The only one dies: the CPU takes over by policy, is told once and counted; or the job fails. */
+static void last_device_dies(void **state) {
+    (void)state;
+    cuzk_engine_options o = engine_case_options();
+    o.attempts = 5;
+    open_engine(quick(1), true, o);
+    backend_sim_faults(0, &(sim_faults){.dead = true});
+    submit("must", 2, 4, CUZK_REQUIRE_GPU);
+    engine_case_expect(engine, "must", CUZK_JOB_FAILED, 0, 0, 0);
+    cuzk_job_result r;
+    cuzk_error err;
+    assert_int_equal(cuzk_engine_await(engine, "must", 0, &r, &err), CUZK_OK);
+    assert_int_equal(r.error.status, CUZK_DEVICE);
+    submit("may", 3, 5, CUZK_PREFER_GPU);
+    engine_case_expect(engine, "may", CUZK_JOB_COMPLETED, 1024, 3, 5);
+    submit("cpu", 2, 6, CUZK_CPU);
+    engine_case_expect(engine, "cpu", CUZK_JOB_COMPLETED, 1024, 2, 6);
+    engine_view v = look();
+    assert_true(v.devices[0].quarantined);
+    assert_int_equal(v.devices[1].proofs, 5);
+    assert_int_equal(v.cpu_fallbacks, 3);
+    engine_view_free(&v);
+    cuzk_submission s = engine_case_toy("again", "{}");
+    s.policy = CUZK_REQUIRE_GPU;
+    cuzk_job_ticket ticket;
+    assert_int_equal(cuzk_engine_submit(engine, &s, &ticket, &err), CUZK_DEVICE);
+    close_engine();
+}
+
+/* Allocations and launches that fail now and then: every job ends well. */
+static void faults_now_and_then(void **state) {
+    (void)state;
+    cuzk_engine_options o = engine_case_options();
+    o.attempts = 8;
+    open_engine(quick(2), true, o);
+    backend_sim_faults(0, &(sim_faults){.allocation_every = 7});
+    backend_sim_faults(1, &(sim_faults){.launch_every = 19});
+    for (unsigned i = 0; i < 6; i++) {
+        char id[8];
+        snprintf(id, sizeof id, "%u", i);
+        submit(id, 5, 10 * i, CUZK_DEVICE_DEFAULT);
+    }
+    for (unsigned i = 0; i < 6; i++) {
+        char id[8];
+        snprintf(id, sizeof id, "%u", i);
+        engine_case_expect(engine, id, CUZK_JOB_COMPLETED, 1024, 5, 10 * i);
+    }
+    engine_view v = look();
+    assert_true(v.devices[0].faults > 0);
+    assert_true(v.devices[1].faults > 0);
+    assert_true(v.retries >= v.devices[0].faults);
+    engine_view_free(&v);
+    close_engine();
+}
+
+/* Wrong results never leave; after three of them the device gets no more work. */
+static void wrong_results(void **state) {
+    (void)state;
+    open_engine(quick(2), false, engine_case_options());
+    backend_sim_faults(0, &(sim_faults){.flip_every = 3});
+    for (unsigned i = 0; i < 3; i++) {
+        char id[8];
+        snprintf(id, sizeof id, "%u", i);
+        submit(id, 10, 100 * i, CUZK_DEVICE_DEFAULT);
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        char id[8];
+        snprintf(id, sizeof id, "%u", i);
+        engine_case_expect(engine, id, CUZK_JOB_COMPLETED, 1024, 10, 100 * i);
+    }
+    engine_view v = look();
+    uint64_t wrong = backend_sim_stats(0).wrong;
+    assert_true(wrong > 0);
+    assert_int_equal(v.verify_failures, wrong);
+    assert_int_equal(v.devices[0].wrong_proofs, wrong);
+    assert_int_equal(v.devices[0].quarantined, wrong >= 3);
+    engine_view_free(&v);
+    close_engine();
+}
+
+/* A device that stands still is put aside; the job ends elsewhere, and what the device held is back when it returns. */
+static bool all_back(void *user) {
+    engine_view v = look();
+    bool back = v.host.reserved - *(uint64_t *)user == 8 * MIB && v.devices[0].budget.reserved == 0;
+    engine_view_free(&v);
+    return back;
+}
+
+static uint64_t charged(void) {
+    engine_view v = look();
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < v.n_resources; i++) bytes += v.resources[i].charged_bytes;
+    engine_view_free(&v);
+    return bytes;
+}
+
+static void hanging_device(void **state) {
+    (void)state;
+    cuzk_engine_options o = engine_case_options();
+    o.device_timeout = 0.5;
+    open_engine(quick(2), false, o);
+    backend_sim_faults(0, &(sim_faults){.hang = true});
+    double start = cpu_monotonic_seconds();
+    submit("a", 6, 4, CUZK_DEVICE_DEFAULT);
+    engine_case_expect(engine, "a", CUZK_JOB_COMPLETED, 1024, 6, 4);
+    assert_true(cpu_monotonic_seconds() - start < 10);
+    engine_view v = look();
+    assert_true(v.devices[0].quarantined);
+    assert_non_null(strstr(v.devices[0].why, "did not answer"));
+    assert_int_equal(v.hung, 1);
+    assert_true(v.devices[0].budget.reserved > 0); /* the thread is in there still */
+    engine_view_free(&v);
+    uint64_t keys = charged();
+    assert_false(all_back(&keys));
+    backend_sim_faults(0, &(sim_faults){0});
+    assert_true(engine_case_until(all_back, &keys));
+    close_engine();
+}
+
+/* In mid-proof on a device: memory is back within a second, the next proof is right. */
+static bool proving(void *user) {
+    engine_view v = look();
+    bool yes = false;
+    for (size_t i = 0; i < v.n_jobs; i++)
+        for (unsigned k = 0; v.jobs[i].partitions && k < v.jobs[i].n_partitions; k++)
+            yes |= v.jobs[i].partitions[k].state == PARTITION_PROVING;
+    engine_view_free(&v);
+    (void)user;
+    return yes;
+}
+
+static void cancelled_in_mid_proof(void **state) {
+    (void)state;
+    bool there;
+    cuzk_error err;
+    sim_options sim = quick(1);
+    sim.compute_seconds = 20;
+    sim.host_bytes = 64 * MIB;
+    open_engine(sim, false, engine_case_options());
+    submit("a", 5, 4, CUZK_DEVICE_DEFAULT);
+    assert_true(engine_case_until(proving, NULL));
+    double start = cpu_monotonic_seconds();
+    assert_int_equal(cuzk_engine_cancel(engine, "a", &there, &err), CUZK_OK);
+    assert_true(there);
+    uint64_t keys = charged();
+    assert_true(engine_case_until(all_back, &keys));
+    double took = cpu_monotonic_seconds() - start;
+    print_message("memory back after %.3f s\n", took);
+    assert_true(took < 1);
+    assert_int_equal(buffer_class_stats(BUFFER_WITNESS).live_bytes, 0);
+    assert_int_equal(backend_sim_stats(0).live_bytes, 0);
+    backend_sim_faults(0, &(sim_faults){.slow = 0.01});
+    submit("b", 1, 9, CUZK_DEVICE_DEFAULT);
+    engine_case_expect(engine, "b", CUZK_JOB_COMPLETED, 1024, 1, 9);
+    close_engine();
+}
+
+/* A plan that the device's memory can never hold is refused with the need. */
+static void device_too_small(void **state) {
+    (void)state;
+    sim_options sim = quick(1);
+    sim.device_bytes = 65 * MIB;
+    open_engine(sim, false, engine_case_options());
+    submit("a", 1, 4, CUZK_REQUIRE_GPU);
+    cuzk_job_result r;
+    cuzk_error err;
+    assert_int_equal(cuzk_engine_await(engine, "a", 60, &r, &err), CUZK_OK);
+    assert_int_equal(r.state, CUZK_JOB_FAILED);
+    assert_int_equal(r.error.status, CUZK_MEMORY);
+    close_engine();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(on_devices),
+        cmocka_unit_test(dead_device),
+        cmocka_unit_test(last_device_dies),
+        cmocka_unit_test(faults_now_and_then),
+        cmocka_unit_test(wrong_results),
+        cmocka_unit_test(hanging_device),
+        cmocka_unit_test(cancelled_in_mid_proof),
+        cmocka_unit_test(device_too_small),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
