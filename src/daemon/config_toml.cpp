@@ -1,0 +1,88 @@
+/* The one C++ file: toml++ parses, and what it found is handed on as plain values, in the order of the document. */
+#include "daemon/config_toml.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+#include <toml++/toml.h>
+
+namespace {
+
+struct setting {
+    std::string path, name;
+    toml_item item;
+    std::vector<toml_item> items;
+};
+
+toml_item item_of(const toml::node &node) {
+    toml_item item = {};
+    const toml::source_position at = node.source().begin;
+    item.line = at.line;
+    item.column = at.column;
+    item.kind = TOML_OTHER;
+    if (const auto *text = node.as_string()) {
+        item.kind = TOML_TEXT;
+        item.text = text->get().c_str();
+        item.len = text->get().size();
+    } else if (const auto *whole = node.as_integer()) {
+        item.kind = TOML_WHOLE;
+        item.whole = whole->get();
+    } else if (const auto *real = node.as_floating_point()) {
+        item.kind = TOML_REAL;
+        item.real = real->get();
+    } else if (const auto *truth = node.as_boolean()) {
+        item.kind = TOML_TRUTH;
+        item.truth = truth->get();
+    } else if (node.is_array()) {
+        item.kind = TOML_LIST;
+    }
+    return item;
+}
+
+/* Tables are as deep as the parser allows (256). */
+void collect(const toml::table &table, const std::string &path, std::vector<setting> &all) {
+    for (const auto &[key, node] : table) {
+        const std::string name(key.str());
+        if (const toml::table *inner = node.as_table()) {
+            collect(*inner, path.empty() ? name : path + "." + name, all);
+            continue;
+        }
+        setting s = {path, name, item_of(node), {}};
+        /* Where the name stands says more than where the value does. */
+        s.item.line = key.source().begin.line;
+        s.item.column = key.source().begin.column;
+        if (const toml::array *list = node.as_array())
+            for (const toml::node &element : *list) s.items.push_back(item_of(element));
+        all.push_back(std::move(s));
+    }
+}
+
+} // namespace
+
+extern "C" cuzk_status toml_read(const char *file, const char *text, size_t len, toml_setting each, void *user,
+                                 cuzk_error *err) {
+    try {
+        const toml::parse_result result = toml::parse(std::string_view(text, len), std::string_view(file));
+        if (!result) {
+            const toml::parse_error &fault = result.error();
+            const std::string why(fault.description());
+            cuzk_fail(err, CUZK_MALFORMED, "the settings are not TOML");
+            cuzk_fail_where(err, "%s: line %u, column %u", file, fault.source().begin.line,
+                            fault.source().begin.column);
+            return cuzk_fail_found(err, "%s", why.c_str());
+        }
+        std::vector<setting> all;
+        collect(result.table(), std::string(), all);
+        std::stable_sort(all.begin(), all.end(), [](const setting &a, const setting &b) {
+            return a.item.line != b.item.line ? a.item.line < b.item.line : a.item.column < b.item.column;
+        });
+        for (const setting &s : all) {
+            const cuzk_status status =
+                each(user, s.path.c_str(), s.name.c_str(), &s.item, s.items.data(), s.items.size(), err);
+            if (status != CUZK_OK) return status;
+        }
+        return CUZK_OK;
+    } catch (...) {
+        return cuzk_fail(err, CUZK_MEMORY, "no memory for reading the settings");
+    }
+}
