@@ -6,7 +6,7 @@
  * is left out; what still runs ends now and says so. Counters: tracked bytes at every event, and from the samples RSS,
  * the budget and bytes by class. Times are microseconds since the first event that is there.
  */
-#include "engine/trace.h"
+#include "engine/trace_slices.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,36 +16,14 @@
 #include "base/cpu.h"
 #include "base/json.h"
 
-enum { MAX_LANES = 512 };
-
-typedef struct lane {
-    char name[24];
-    bool open; /* a stage runs */
-    double since;
-    uint64_t job;
-    uint32_t partition;
-    const char *stage;
-} lane;
-
 typedef struct writer {
     json_out *o;
     double zero, now;
-    lane *lanes;
-    size_t n_lanes;
+    trace_slicer slicer;
     uint64_t only; /* 0: every job */
 } writer;
 
 enum { PROCESS = 1 };
-
-/* What an event begins or ends on its lane. */
-static const struct {
-    const char *begins, *ends;
-} stages[TRACE_KINDS] = {
-    [TRACE_SYNTH_START] = {"synthesis", NULL}, [TRACE_SYNTH_DONE] = {NULL, "synthesis"},
-    [TRACE_DEVICE_TAKEN] = {"device", NULL},   [TRACE_PENDING] = {NULL, "device"},
-    [TRACE_FINISH_START] = {"finish", NULL},   [TRACE_FINISHED] = {NULL, "finish"},
-    [TRACE_VERIFY_START] = {"verify", NULL},   [TRACE_VERIFIED] = {NULL, "verify"},
-};
 
 /* ---- pieces of one entry ---- */
 
@@ -88,28 +66,17 @@ static void put_what(const writer *w, uint64_t job, uint32_t partition, bool run
 
 /* ---- lanes ---- */
 
-/* The lane's number; MAX_LANES when there are too many. */
-static size_t find_lane(writer *w, const char *name) {
-    for (size_t i = 0; i < w->n_lanes; i++) {
-        if (!strcmp(w->lanes[i].name, name)) return i;
-    }
-    if (w->n_lanes == MAX_LANES) return MAX_LANES;
-    lane *l = &w->lanes[w->n_lanes];
-    strcpy(l->name, name);
-    return w->n_lanes++;
-}
-
-static void put_slice(const writer *w, size_t i, double end, bool running) {
-    const lane *l = &w->lanes[i];
-    begin_entry(w, "X", l->stage, l->since, i + 1);
-    put_micros(w->o, "dur", end > l->since ? end - l->since : 0);
-    put_what(w, l->job, l->partition, running);
+static void put_slice(void *user, const trace_slice *slice) {
+    const writer *w = user;
+    begin_entry(w, "X", slice->stage, slice->start, slice->lane + 1);
+    put_micros(w->o, "dur", slice->end - slice->start);
+    put_what(w, slice->job, slice->partition, slice->running);
     json_end_object(w->o);
 }
 
-static void put_instant(const writer *w, const trace_event *e, size_t i) {
+static void put_instant(const writer *w, const trace_event *e, unsigned i) {
     begin_entry(w, "i", trace_kind_name(e->kind), e->at, i + 1);
-    put_text(w->o, "s", i < MAX_LANES ? "t" : "p");
+    put_text(w->o, "s", i < TRACE_MAX_LANES ? "t" : "p");
     put_what(w, e->job, e->partition, false);
     json_end_object(w->o);
 }
@@ -127,31 +94,14 @@ static void put_async(const writer *w, const trace_event *e, const char *phase, 
 }
 
 static void put_event(writer *w, const trace_event *e) {
-    const char *begins = stages[e->kind].begins, *ends = stages[e->kind].ends;
-    size_t i = e->lane[0] ? find_lane(w, e->lane) : MAX_LANES;
-    lane *l = i < MAX_LANES ? &w->lanes[i] : NULL;
+    unsigned i = trace_slicer_event(&w->slicer, e);
     switch (e->kind) {
     case TRACE_JOB_SUBMITTED: put_async(w, e, "b", "job"); break;
     case TRACE_JOB_ENDED: put_async(w, e, "e", "job"); break;
     case TRACE_DEVICE_QUEUED: put_async(w, e, "b", "waits for a device"); break;
     case TRACE_DEVICE_TAKEN: put_async(w, e, "e", "waits for a device"); break;
     default:
-        if (!begins && !ends) put_instant(w, e, i);
-    }
-    if (!l) return;
-    /* A stage that failed has no end of its own: the lane's next stage, or the partition's retry, ends it. */
-    bool ends_open = l->open && (begins || (ends && !strcmp(ends, l->stage)) || e->kind == TRACE_RETRY ||
-                                 e->kind == TRACE_DEVICE_FAULT);
-    if (ends_open) {
-        put_slice(w, i, e->at, false);
-        l->open = false;
-    }
-    if (begins) {
-        l->open = true;
-        l->since = e->at;
-        l->job = e->job;
-        l->partition = e->partition;
-        l->stage = begins;
+        if (!trace_slicer_knows(e->kind)) put_instant(w, e, i);
     }
 }
 
@@ -213,9 +163,7 @@ static void put_all(writer *w, const trace_event *events, size_t n, const trace_
         put_event(w, &events[i]);
         put_live(w, &events[i]);
     }
-    for (size_t i = 0; i < w->n_lanes; i++) {
-        if (w->lanes[i].open) put_slice(w, i, w->now, true);
-    }
+    trace_slicer_end(&w->slicer, w->now);
     /* A job's own trace shows the memory while it was there, with a second on each side. */
     double until = w->only && ended ? last + 1 : INFINITY;
     for (size_t i = 0; i < n_samples; i++) {
@@ -223,7 +171,7 @@ static void put_all(writer *w, const trace_event *events, size_t n, const trace_
         put_sample(w, &samples[i]);
     }
     put_name(w, "process_name", "cuzk", 0);
-    for (size_t i = 0; i < w->n_lanes; i++) put_name(w, "thread_name", w->lanes[i].name, i + 1);
+    for (unsigned i = 0; i < w->slicer.n_lanes; i++) put_name(w, "thread_name", w->slicer.lanes[i].name, i + 1);
 }
 
 static cuzk_status write_document(writer *w, const trace_event *events, size_t n, const trace_sample *samples,
@@ -253,12 +201,12 @@ cuzk_status trace_chrome_json(trace *t, uint64_t job, char **out, cuzk_error *er
         size_t n = trace_events(t, -1, events.data, room_events);
         size_t n_samples = trace_samples(t, -1, samples.data, room_samples);
         w.o = json_out_create();
-        w.lanes = calloc(MAX_LANES, sizeof *w.lanes);
-        s = w.o && w.lanes ? write_document(&w, events.data, n, samples.data, n_samples, out, err)
-                           : cuzk_fail(err, CUZK_MEMORY, "no memory for the trace document");
+        bool sliced = trace_slicer_begin(&w.slicer, put_slice, &w);
+        s = w.o && sliced ? write_document(&w, events.data, n, samples.data, n_samples, out, err)
+                          : cuzk_fail(err, CUZK_MEMORY, "no memory for the trace document");
     }
     json_out_destroy(w.o);
-    free(w.lanes);
+    trace_slicer_free(&w.slicer);
     buffer_free(&events);
     buffer_free(&samples);
     return s;
