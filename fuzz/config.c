@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     config c;
     cuzk_error err;
     memset(&err, 0, sizeof err);
-    cuzk_status s = config_read(&c, "fuzz", (const char *)data, size, &err);
+    cuzk_status s = config_read(&c, "fuzz", (const char *)data, size, NULL, &err);
     if (s == CUZK_OK) {
         cuzk_engine_options engine;
         rpc_options rpc;

@@ -25,7 +25,7 @@ typedef struct reading {
 
 static cuzk_status refuse(const reading *r, const toml_item *item, const char *path, const char *name, cuzk_error *err,
                           const char *what) {
-    cuzk_fail(err, CUZK_USAGE, "%s: %s%s%s", what, path, path[0] ? "." : "", name);
+    cuzk_fail(err, CUZK_MALFORMED, "%s: %s%s%s", what, path, path[0] ? "." : "", name);
     if (!item) return cuzk_fail_where(err, "%s", r->name);
     return cuzk_fail_where(err, "%s: line %u, column %u", r->name, item->line, item->column);
 }
@@ -335,9 +335,14 @@ static cuzk_status set_defaults(reading *r, cuzk_error *err) {
 /* ---- what belongs together ---- */
 
 static cuzk_status against(const reading *r, cuzk_error *err, const char *what, const char *hint) {
-    cuzk_fail(err, CUZK_USAGE, "%s", what);
+    cuzk_fail(err, CUZK_MALFORMED, "%s", what);
     cuzk_fail_where(err, "%s", r->name);
     return cuzk_fail_hint(err, "%s", hint);
+}
+
+static cuzk_status bad_address(const reading *r, const char *setting, cuzk_error *err) {
+    err->status = CUZK_MALFORMED; /* of the file's, not of the command line */
+    return cuzk_fail_within(err, "%s: %s", r->name, setting);
 }
 
 static cuzk_status check_addresses(const reading *r, cuzk_error *err) {
@@ -347,7 +352,7 @@ static cuzk_status check_addresses(const reading *r, cuzk_error *err) {
         return against(r, err, "daemon.listen must have 1 to 8 addresses", "name at least one: \"127.0.0.1:9820\"");
     for (size_t i = 0; i < c->listen.n; i++) {
         cuzk_status s = net_parse(&a, c->listen.list[i], false, err);
-        if (s != CUZK_OK) return cuzk_fail_within(err, "%s: daemon.listen", r->name);
+        if (s != CUZK_OK) return bad_address(r, "daemon.listen", err);
         if (a.loopback || c->tls_cert[0] || c->allow_plain_tcp) continue;
         against(
             r, err, "daemon.listen is reachable from other machines, and has no TLS",
@@ -355,7 +360,7 @@ static cuzk_status check_addresses(const reading *r, cuzk_error *err) {
         return cuzk_fail_found(err, "%s", c->listen.list[i]);
     }
     if (c->status_listen[0] && net_parse(&a, c->status_listen, false, err) != CUZK_OK)
-        return cuzk_fail_within(err, "%s: daemon.status_listen", r->name);
+        return bad_address(r, "daemon.status_listen", err);
     if (c->status_listen[0] && a.is_unix)
         return against(r, err, "daemon.status_listen cannot be a unix socket", "name an address: \"127.0.0.1:9821\"");
     return CUZK_OK;
@@ -384,7 +389,22 @@ static cuzk_status check_whole(reading *r, cuzk_error *err) {
 
 /* ---- from outside ---- */
 
-cuzk_status config_read(config *out, const char *name, const char *text, size_t len, cuzk_error *err) {
+static cuzk_status apply_overrides(reading *r, const config_overrides *over, cuzk_error *err) {
+    cuzk_status s = CUZK_OK;
+    const struct {
+        const char *section, *name, *value;
+    } words[] = {{"logging", "level", over->log_level}, {"logging", "format", over->log_format}};
+    for (size_t i = 0; s == CUZK_OK && i < sizeof words / sizeof words[0]; i++) {
+        if (!words[i].value) continue;
+        toml_item item = {.kind = TOML_TEXT, .text = words[i].value, .len = strlen(words[i].value)};
+        s = read_value(r, find_row(words[i].section, words[i].name), &item, NULL, 0, err);
+    }
+    if (over->listen.n) r->c->listen = over->listen;
+    return s;
+}
+
+cuzk_status config_read(config *out, const char *name, const char *text, size_t len, const config_overrides *over,
+                        cuzk_error *err) {
     memset(out, 0, sizeof *out);
     out->file = "";
     out->memory = arena_create(BUFFER_OTHER, 64 << 10, err);
@@ -394,17 +414,18 @@ cuzk_status config_read(config *out, const char *name, const char *text, size_t 
     if (!out->warnings) return cuzk_fail(err, CUZK_MEMORY, "no memory for the settings");
     cuzk_status s = set_defaults(&r, err);
     if (s == CUZK_OK) s = toml_read(name, text, len, on_setting, &r, err);
+    if (s == CUZK_OK && over) s = apply_overrides(&r, over, err);
     return s == CUZK_OK ? check_whole(&r, err) : s;
 }
 
-cuzk_status config_open(config *out, const char *path, cuzk_error *err) {
+cuzk_status config_open(config *out, const char *path, const config_overrides *over, cuzk_error *err) {
     memset(out, 0, sizeof *out);
-    if (!path && !file_exists(CONFIG_DEFAULT_FILE)) return config_read(out, "defaults", "", 0, err);
+    if (!path && !file_exists(CONFIG_DEFAULT_FILE)) return config_read(out, "defaults", "", 0, over, err);
     const char *file = path ? path : CONFIG_DEFAULT_FILE;
     buffer text;
     cuzk_status s = file_read(&text, file, CONFIG_MAX_BYTES, err);
     if (s != CUZK_OK) return s;
-    s = config_read(out, file, text.data ? text.data : "", text.bytes, err);
+    s = config_read(out, file, text.data ? text.data : "", text.bytes, over, err);
     buffer_free(&text);
     if (s != CUZK_OK) return s;
     out->file = arena_strdup(out->memory, file, strlen(file));

@@ -57,12 +57,19 @@ typedef struct config {
     char device_words[512]; /* devices as the engine wants them */
 } config;
 
-/* path NULL: CONFIG_DEFAULT_FILE when it is there, else defaults. IO; MALFORMED (line and column), USAGE (a setting
- * that is not known, or a value that is out of its bounds or against another one). Free with config_close, also after a
- * failure. */
-cuzk_status config_open(config *out, const char *path, cuzk_error *err);
+/* What the command line says instead of the file; borrowed as long as the config is used. */
+typedef struct config_overrides {
+    config_texts listen;                /* n 0: none */
+    const char *log_level, *log_format; /* NULL: none */
+} config_overrides;
+
+/* path NULL: CONFIG_DEFAULT_FILE when it is there, else defaults. over may be NULL. IO; MALFORMED, with line and
+ * column: no TOML, a setting that is not known, or a value that is out of its bounds or against another one. Free with
+ * config_close, also after a failure. */
+cuzk_status config_open(config *out, const char *path, const config_overrides *over, cuzk_error *err);
 /* The same from memory. name: for errors. */
-cuzk_status config_read(config *out, const char *name, const char *text, size_t len, cuzk_error *err);
+cuzk_status config_read(config *out, const char *name, const char *text, size_t len, const config_overrides *over,
+                        cuzk_error *err);
 void config_close(config *c);
 
 /* The commented sample: every setting with its text and default. */

@@ -12,7 +12,7 @@ static cuzk_error err;
 
 static cuzk_status read_text(config *c, const char *text) {
     memset(&err, 0, sizeof err);
-    return config_read(c, "cuzk.toml", text, strlen(text), &err);
+    return config_read(c, "cuzk.toml", text, strlen(text), NULL, &err);
 }
 
 static void must_read(config *c, const char *text) {
@@ -110,7 +110,7 @@ static void bad_values(void **state) {
     for (size_t i = 0; i < sizeof threads / sizeof threads[0]; i++) {
         char doc[80];
         snprintf(doc, sizeof doc, "# first\n[synthesis]\nthreads = %s\n", threads[i]);
-        refused(doc, CUZK_USAGE, "synthesis.threads", "cuzk.toml: line 3, column 1");
+        refused(doc, CUZK_MALFORMED, "synthesis.threads", "cuzk.toml: line 3, column 1");
         assert_non_null(strstr(err.expected, "0 to 1024"));
         assert_true(err.found[0]);
     }
@@ -120,7 +120,7 @@ static void bad_values(void **state) {
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         char doc[80];
         snprintf(doc, sizeof doc, "memory.total_budget = %s", sizes[i]);
-        refused(doc, CUZK_USAGE, "memory.total_budget", "line 1");
+        refused(doc, CUZK_MALFORMED, "memory.total_budget", "line 1");
         assert_non_null(strstr(err.hint, "GiB"));
     }
     static const char *const times[] = {"\"5\\u0000m\"",      "\"m\"", "\"5 m\"", "\"5min\"",
@@ -129,19 +129,19 @@ static void bad_values(void **state) {
     for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
         char doc[80];
         snprintf(doc, sizeof doc, "memory.eviction_min_idle = %s", times[i]);
-        refused(doc, CUZK_USAGE, "memory.eviction_min_idle", "line 1");
+        refused(doc, CUZK_MALFORMED, "memory.eviction_min_idle", "line 1");
     }
-    refused("gpus.policy = \"gpu\"", CUZK_USAGE, "gpus.policy", "line 1");
-    refused("gpus.devices = [\"a\"]", CUZK_USAGE, "gpus.devices", "line 1");
-    refused("gpus.devices = [0, 0]", CUZK_USAGE, "gpus.devices", "line 1");
-    refused("gpus.devices = 0", CUZK_USAGE, "gpus.devices", "line 1");
-    refused("daemon.socket_mode = 660", CUZK_USAGE, "daemon.socket_mode", "line 1");
-    refused("daemon.socket_mode = \"0888\"", CUZK_USAGE, "daemon.socket_mode", "line 1");
-    refused("keys.development = 1", CUZK_USAGE, "keys.development", "line 1");
-    refused("store.path = 1979-05-27", CUZK_USAGE, "store.path", "line 1");
-    refused("circuits.enabled = [\"porep-33gib\"]", CUZK_USAGE, "circuits.enabled", "line 1");
+    refused("gpus.policy = \"gpu\"", CUZK_MALFORMED, "gpus.policy", "line 1");
+    refused("gpus.devices = [\"a\"]", CUZK_MALFORMED, "gpus.devices", "line 1");
+    refused("gpus.devices = [0, 0]", CUZK_MALFORMED, "gpus.devices", "line 1");
+    refused("gpus.devices = 0", CUZK_MALFORMED, "gpus.devices", "line 1");
+    refused("daemon.socket_mode = 660", CUZK_MALFORMED, "daemon.socket_mode", "line 1");
+    refused("daemon.socket_mode = \"0888\"", CUZK_MALFORMED, "daemon.socket_mode", "line 1");
+    refused("keys.development = 1", CUZK_MALFORMED, "keys.development", "line 1");
+    refused("store.path = 1979-05-27", CUZK_MALFORMED, "store.path", "line 1");
+    refused("circuits.enabled = [\"porep-33gib\"]", CUZK_MALFORMED, "circuits.enabled", "line 1");
     assert_non_null(strstr(err.hint, "porep-32gib"));
-    refused("daemon.listen = [[\"x\"]]", CUZK_USAGE, "daemon.listen", "line 1");
+    refused("daemon.listen = [[\"x\"]]", CUZK_MALFORMED, "daemon.listen", "line 1");
 }
 
 static void not_toml(void **state) {
@@ -156,27 +156,27 @@ static void not_toml(void **state) {
 
 static void unknown(void **state) {
     (void)state;
-    refused("[daemon]\nlistn = \"a\"", CUZK_USAGE, "no such setting: daemon.listn", "line 2, column 1");
+    refused("[daemon]\nlistn = \"a\"", CUZK_MALFORMED, "no such setting: daemon.listn", "line 2, column 1");
     assert_non_null(strstr(err.hint, "daemon.listen"));
-    refused("partition_workers = 2", CUZK_USAGE, "no such setting", "line 1");
+    refused("partition_workers = 2", CUZK_MALFORMED, "no such setting", "line 1");
     assert_non_null(strstr(err.hint, "synthesis.partition_workers"));
-    refused("[zebra]\nx = 1", CUZK_USAGE, "zebra.x", "line 2");
-    refused("[daemon.listen]\nx = 1", CUZK_USAGE, "daemon.listen.x", "line 2");
+    refused("[zebra]\nx = 1", CUZK_MALFORMED, "zebra.x", "line 2");
+    refused("[daemon.listen]\nx = 1", CUZK_MALFORMED, "daemon.listen.x", "line 2");
     /* The first in the document, whatever its name. */
-    refused("[zebra]\nx = 1\n[aardvark]\nx = 1", CUZK_USAGE, "zebra.x", "line 2");
+    refused("[zebra]\nx = 1\n[aardvark]\nx = 1", CUZK_MALFORMED, "zebra.x", "line 2");
 }
 
 static void together(void **state) {
     (void)state;
-    refused("daemon.tls_cert = \"a\"", CUZK_USAGE, "tls_key", "cuzk.toml");
-    refused("daemon.tls_client_ca = \"a\"", CUZK_USAGE, "certificate", "cuzk.toml");
-    refused("daemon.listen = []", CUZK_USAGE, "daemon.listen", "cuzk.toml");
-    refused("daemon.listen = \"0.0.0.0:9820\"", CUZK_USAGE, "no TLS", "cuzk.toml");
+    refused("daemon.tls_cert = \"a\"", CUZK_MALFORMED, "tls_key", "cuzk.toml");
+    refused("daemon.tls_client_ca = \"a\"", CUZK_MALFORMED, "certificate", "cuzk.toml");
+    refused("daemon.listen = []", CUZK_MALFORMED, "daemon.listen", "cuzk.toml");
+    refused("daemon.listen = \"0.0.0.0:9820\"", CUZK_MALFORMED, "no TLS", "cuzk.toml");
     assert_non_null(strstr(err.hint, "allow_plain_tcp"));
-    refused("daemon.listen = \"localhost\"", CUZK_USAGE, "", "daemon.listen");
-    refused("daemon.status_listen = \"unix:///x\"", CUZK_USAGE, "status_listen", "cuzk.toml");
-    refused("daemon.max_message = \"1GiB\"", CUZK_USAGE, "request_limit", "cuzk.toml");
-    refused("memory.total_budget = \"1GiB\"\nmemory.critical_share = \"2GiB\"", CUZK_USAGE, "critical_share",
+    refused("daemon.listen = \"localhost\"", CUZK_MALFORMED, "", "daemon.listen");
+    refused("daemon.status_listen = \"unix:///x\"", CUZK_MALFORMED, "status_listen", "cuzk.toml");
+    refused("daemon.max_message = \"1GiB\"", CUZK_MALFORMED, "request_limit", "cuzk.toml");
+    refused("memory.total_budget = \"1GiB\"\nmemory.critical_share = \"2GiB\"", CUZK_MALFORMED, "critical_share",
             "cuzk.toml");
     config c;
     must_read(&c, "daemon.listen = \"0.0.0.0:9820\"\ndaemon.allow_plain_tcp = true");
@@ -209,7 +209,7 @@ static void older_daemon(void **state) {
     must_read(&c, "pipeline.max_parallel_synthesis = 18\nsynthesis.partition_workers = 4\n");
     assert_int_equal(c.partition_workers, 4);
     config_close(&c);
-    refused("pipeline.max_parallel_synthesis = \"x\"", CUZK_USAGE, "partition_workers", "line 1");
+    refused("pipeline.max_parallel_synthesis = \"x\"", CUZK_MALFORMED, "partition_workers", "line 1");
 }
 
 typedef struct changes {
@@ -224,6 +224,25 @@ static void note(void *user, const char *name, bool live) {
     else
         c->fixed++;
     snprintf(c->last, sizeof c->last, "%s", name);
+}
+
+static void command_line(void **state) {
+    (void)state;
+    config c;
+    const char *const addresses[] = {"127.0.0.1:1"};
+    config_overrides over = {.listen = {addresses, 1}, .log_level = "warn"};
+    static const char doc[] = "daemon.listen = \"unix:///a\"\nlogging.level = \"debug\"";
+    assert_int_equal(config_read(&c, "x", doc, strlen(doc), &over, &err), CUZK_OK);
+    assert_int_equal(c.listen.n, 1);
+    assert_string_equal(c.listen.list[0], "127.0.0.1:1");
+    assert_int_equal(config_log_level(&c), LOG_WARN);
+    config_close(&c);
+    over.log_level = "loud";
+    assert_int_equal(config_read(&c, "x", doc, strlen(doc), &over, &err), CUZK_MALFORMED);
+    config_close(&c);
+    over = (config_overrides){.listen = {(const char *const[]){"0.0.0.0:1"}, 1}};
+    assert_int_equal(config_read(&c, "x", doc, strlen(doc), &over, &err), CUZK_MALFORMED); /* plain, for everyone */
+    config_close(&c);
 }
 
 static void differences(void **state) {
@@ -242,7 +261,7 @@ static void differences(void **state) {
 static void files(void **state) {
     (void)state;
     config c;
-    assert_int_equal(config_open(&c, "/nonexistent/cuzk.toml", &err), CUZK_IO);
+    assert_int_equal(config_open(&c, "/nonexistent/cuzk.toml", NULL, &err), CUZK_IO);
     config_close(&c);
     char name[] = "/tmp/cuzk-test-config-XXXXXX";
     int fd = mkstemp(name);
@@ -250,22 +269,23 @@ static void files(void **state) {
     FILE *f = fdopen(fd, "w");
     fputs("[logging]\nlevel = \"warn\"\n", f);
     fclose(f);
-    assert_int_equal(config_open(&c, name, &err), CUZK_OK);
+    assert_int_equal(config_open(&c, name, NULL, &err), CUZK_OK);
     assert_string_equal(c.file, name);
     assert_int_equal(config_log_level(&c), LOG_WARN);
     config_close(&c);
     f = fopen(name, "w");
     for (unsigned i = 0; i < CONFIG_MAX_BYTES / 8 + 1; i++) fputs("#######\n", f);
     fclose(f);
-    assert_int_equal(config_open(&c, name, &err), CUZK_MALFORMED);
+    assert_int_equal(config_open(&c, name, NULL, &err), CUZK_MALFORMED);
     config_close(&c);
     remove(name);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sample),       cmocka_unit_test(values),      cmocka_unit_test(bad_values),
-        cmocka_unit_test(not_toml),     cmocka_unit_test(unknown),     cmocka_unit_test(together),
-        cmocka_unit_test(older_daemon), cmocka_unit_test(differences), cmocka_unit_test(files)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sample),       cmocka_unit_test(values),
+                                       cmocka_unit_test(bad_values),   cmocka_unit_test(not_toml),
+                                       cmocka_unit_test(unknown),      cmocka_unit_test(together),
+                                       cmocka_unit_test(older_daemon), cmocka_unit_test(command_line),
+                                       cmocka_unit_test(differences),  cmocka_unit_test(files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
