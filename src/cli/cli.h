@@ -39,7 +39,20 @@
     X(INSECURE_RS, "insecure-rs", "FILE", false, "take r and s from this file: tests only, proofs lose their secrecy") \
     X(INSECURE_TRAPDOOR, "insecure-trapdoor", "FILE", false, "take the trapdoor from this file: tests only")           \
     X(FULL, "full", NULL, false, "check every point: on the curve and in the subgroup")                                \
-    X(SEED, "seed", "N", false, "number that determines the result")
+    X(SEED, "seed", "N", false, "number that determines the result")                                                   \
+    X(ADDR, "addr", "ADDRESS", false,                                                                                  \
+      "the daemon: unix:///PATH or HOST:PORT (default: $CUZK_ADDR, or its usual socket)")                              \
+    X(TOKEN_FILE, "token-file", "FILE", false, "file with the token that the daemon wants over TCP")                   \
+    X(TLS_CA, "tls-ca", "FILE", false, "TLS, with this certificate authority (PEM), or `system` for the system's")     \
+    X(TLS_CERT, "tls-cert", "FILE", false, "own certificate (PEM), where the daemon wants one")                        \
+    X(TLS_KEY, "tls-key", "FILE", false, "key of --tls-cert")                                                          \
+    X(ID, "id", "ID", false, "the job's id (default: a new one); the same id and input join the job that is there")    \
+    X(PRIORITY, "priority", "P", false, "low, normal, high or critical (default: by the kind)")                        \
+    X(DEADLINE, "deadline", "SECONDS", false, "from now; a job past it is cancelled")                                  \
+    X(POLICY, "policy", "P", false, "prefer-gpu, require-gpu or cpu (default: the daemon's)")                          \
+    X(TIMEOUT, "timeout", "SECONDS", false, "how long to wait (default: for ever)")                                    \
+    X(LIMIT, "limit", "N", false, "the newest so many (default: 100)")                                                 \
+    X(INTERVAL, "interval", "SECONDS", false, "between two pictures (default: 1)")
 
 typedef enum option {
 #define X(id, name, value, repeat, help) OPT_##id,
@@ -51,6 +64,7 @@ _Static_assert(OPTIONS <= 64, "a command's options are bits of a uint64_t");
 #define BIT(id) (UINT64_C(1) << OPT_##id)
 #define COMMON (BIT(HELP) | BIT(JSON) | BIT(QUIET))
 #define WORKING (COMMON | BIT(THREADS) | BIT(MEMORY))
+#define CLIENT (COMMON | BIT(ADDR) | BIT(TOKEN_FILE) | BIT(TLS_CA) | BIT(TLS_CERT) | BIT(TLS_KEY))
 #define JOB_INPUT (BIT(SIZE) | BIT(VARIANT) | BIT(C1) | BIT(REQUEST) | BIT(VANILLA))
 
 typedef struct args args;
@@ -157,5 +171,17 @@ COMMAND(cmd_vanilla_verify);
 COMMAND(cmd_synth_sector);
 COMMAND(cmd_selftest);
 COMMAND(cmd_version);
+/* Of the daemon and its clients. */
+COMMAND(cmd_prove_remote); /* prove --addr */
+COMMAND(cmd_submit);
+COMMAND(cmd_await);
+COMMAND(cmd_cancel);
+COMMAND(cmd_status);
+COMMAND(cmd_jobs);
+COMMAND(cmd_top);
+COMMAND(cmd_trace);
+COMMAND(cmd_preload);
+COMMAND(cmd_evict);
+COMMAND(cmd_metrics);
 
 #endif

@@ -187,9 +187,25 @@ static void put_report(const proving *p, json_out *o) {
     put_classes(o, "buffers", r->memory.classes, r->memory.n_classes);
 }
 
+/* What belongs to a daemon's job. */
+static cuzk_status no_remote_options(const args *a, cuzk_error *err) {
+    static const option remote[] = {OPT_TOKEN_FILE, OPT_TLS_CA,   OPT_TLS_CERT, OPT_TLS_KEY,
+                                    OPT_ID,         OPT_PRIORITY, OPT_DEADLINE, OPT_POLICY};
+    for (size_t i = 0; i < sizeof remote / sizeof *remote; i++) {
+        if (!a->given[remote[i]]) continue;
+        cuzk_fail(err, CUZK_USAGE, "--%s goes with --addr only", option_name(remote[i]));
+        return cuzk_fail_hint(err, "name the daemon with --addr, or leave it out to prove here");
+    }
+    return CUZK_OK;
+}
+
 cuzk_status cmd_prove(const args *a, json_out *o, cuzk_error *err) {
     proving p = {.a = a};
     const char *path = a->value[OPT_OUT];
+#ifdef CUZK_HAVE_DAEMON
+    if (a->given[OPT_ADDR]) return cmd_prove_remote(a, o, err);
+#endif
+    if (no_remote_options(a, err)) return err->status;
     if (args_partitions(a, &p.chosen, &p.n, err)) return err->status;
     double start = cpu_monotonic_seconds();
     cuzk_status s = check_output(a, path, err);

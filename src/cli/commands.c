@@ -15,6 +15,18 @@
     "its\n"                                                                                                            \
     "proofs are worth nothing outside a trial. A key is converted when it is first used (minutes for a big one).\n"
 
+#define JOB_FILES (BIT(C1) | BIT(REQUEST) | BIT(VANILLA))
+#define REMOTE_JOB (BIT(ID) | BIT(PRIORITY) | BIT(DEADLINE) | BIT(POLICY))
+#ifdef CUZK_HAVE_DAEMON
+#define PROVE_REMOTE (CLIENT | REMOTE_JOB)
+#define PROVE_REMOTE_HELP                                                                                              \
+    "With --addr the daemon there proves, with its own keys and memory; Ctrl-C ends the job if nobody else waits for " \
+    "it.\n"
+#else
+#define PROVE_REMOTE 0
+#define PROVE_REMOTE_HELP ""
+#endif
+
 const command commands[] = {
     {.words = "circuit list",
      .operands = "",
@@ -75,10 +87,10 @@ const command commands[] = {
      "FILE gets the proofs of all partitions in order, 192 bytes each, after every one was "
      "verified; it is not made when\n"
      "one fails. The memory needed is told and compared with --memory before any work. For non-interactive PoRep "
-     "these\nare the partitions' proofs; the chain wants them aggregated, which is not there yet.\n",
+     "these\nare the partitions' proofs; the chain wants them aggregated, which is not there yet.\n" PROVE_REMOTE_HELP,
      .example = "cuzk prove porep --c1 c1.json --out proof.bin --dev-key",
      .options = WORKING | JOB_INPUT | BIT(DEVICE) | BIT(DEVICE_MEMORY) | BIT(PARAMS) | BIT(DEV_KEY) | BIT(KEY_CHECK) |
-                BIT(PARTITION) | BIT(OUT) | BIT(INSECURE_RS),
+                PROVE_REMOTE | BIT(PARTITION) | BIT(OUT) | BIT(INSECURE_RS),
      .required = BIT(OUT),
      .min_operands = 1,
      .max_operands = 1,
@@ -167,6 +179,95 @@ const command commands[] = {
      .min_operands = 1,
      .max_operands = 1,
      .run = cmd_synth_sector},
+#ifdef CUZK_HAVE_DAEMON
+    {.words = "submit",
+     .operands = "KIND " JOB_USAGE,
+     .summary = "give a job to the daemon",
+     .more = JOB_HELP
+     "The answer has the job's id, for `cuzk await` and `cuzk cancel`. The same id with the same input joins the job "
+     "that is\n"
+     "there; with other input it starts a job that supersedes the older one.\n",
+     .example = "cuzk submit porep --c1 c1.json --id sector-7 --priority high",
+     .options = CLIENT | REMOTE_JOB | JOB_FILES | BIT(SIZE),
+     .min_operands = 1,
+     .max_operands = 1,
+     .run = cmd_submit},
+    {.words = "await",
+     .operands = "ID [--timeout SECONDS] [--out FILE]",
+     .summary = "wait for a job of the daemon and take its proof",
+     .more = "FILE gets the proofs of all partitions in order; without --out the answer has them in hex. A job that "
+             "failed gives\n"
+             "its error and exit status; one that has not ended in time exit status 6, and goes on.\n",
+     .example = "cuzk await sector-7 --out proof.bin",
+     .options = CLIENT | BIT(TIMEOUT) | BIT(OUT),
+     .min_operands = 1,
+     .max_operands = 1,
+     .run = cmd_await},
+    {.words = "cancel",
+     .operands = "ID",
+     .summary = "end a job of the daemon",
+     .more = "",
+     .example = "cuzk cancel sector-7",
+     .options = CLIENT,
+     .min_operands = 1,
+     .max_operands = 1,
+     .run = cmd_cancel},
+    {.words = "status",
+     .operands = "",
+     .summary = "the daemon's state: memory, queue, devices, keys, jobs",
+     .more = "",
+     .example = "cuzk status --json",
+     .options = CLIENT,
+     .run = cmd_status},
+    {.words = "jobs",
+     .operands = "[--limit N]",
+     .summary = "list the daemon's jobs, also finished ones that it remembers",
+     .more = "",
+     .example = "cuzk jobs --limit 20",
+     .options = CLIENT | BIT(LIMIT),
+     .run = cmd_jobs},
+    {.words = "top",
+     .operands = "",
+     .summary = "watch the daemon: memory, devices, workers, jobs",
+     .more = "On a terminal the picture is drawn anew every second until Ctrl-C; elsewhere once.\n",
+     .example = "cuzk top --interval 2",
+     .options = CLIENT | BIT(INTERVAL),
+     .run = cmd_top},
+    {.words = "trace",
+     .operands = "[ID] --out FILE",
+     .summary = "what the daemon did when: a trace for Perfetto",
+     .more = "FILE is Chrome trace JSON of one job, or of the last events of all; https://ui.perfetto.dev shows it.\n",
+     .example = "cuzk trace sector-7 --out trace.json",
+     .options = CLIENT | BIT(OUT),
+     .required = BIT(OUT),
+     .max_operands = 1,
+     .run = cmd_trace},
+    {.words = "preload",
+     .operands = "CIRCUIT",
+     .summary = "load the key and shape of a circuit into the daemon",
+     .more = "`cuzk circuit list` names the circuits.\n",
+     .example = "cuzk preload porep-32gib",
+     .options = CLIENT,
+     .min_operands = 1,
+     .max_operands = 1,
+     .run = cmd_preload},
+    {.words = "evict",
+     .operands = "CIRCUIT",
+     .summary = "give a circuit's key and shape back",
+     .more = "Refused while a job uses them.\n",
+     .example = "cuzk evict porep-32gib",
+     .options = CLIENT,
+     .min_operands = 1,
+     .max_operands = 1,
+     .run = cmd_evict},
+    {.words = "metrics",
+     .operands = "",
+     .summary = "the daemon's metrics as Prometheus text",
+     .more = "",
+     .example = "cuzk metrics",
+     .options = CLIENT,
+     .run = cmd_metrics},
+#endif
     {.words = "selftest",
      .operands = "",
      .summary = "known answers on this machine",

@@ -196,7 +196,8 @@ cuzk_status documents_jobs(cuzk_engine *e, uint32_t limit, char **json, cuzk_err
     if (!s) s = engine_jobs(e, put_job, &l, err);
     json_end_array(l.o);
     json_end_object(l.o);
-    const char *text = json_out_text(l.o, NULL);
+    size_t n;
+    const char *text = json_out_text(l.o, &n);
     if (!s && !(*json = text ? strdup(text) : NULL)) s = cuzk_fail(err, CUZK_MEMORY, "no memory for an answer");
     json_out_destroy(l.o);
     return s;
