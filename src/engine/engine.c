@@ -298,6 +298,7 @@ cuzk_status engine_start(cuzk_engine **out, const cuzk_engine_options *options, 
     e->fault_release_early = setup->fault_release_early;
     e->started = cpu_monotonic_seconds();
     e->generation = 1;
+    e->warming = true;
     e->n_kinds = setup->n_kinds;
     e->kinds = calloc(setup->n_kinds + 1, sizeof *e->kinds);
     cuzk_status s = e->kinds ? CUZK_OK : cuzk_fail(err, CUZK_MEMORY, "no memory for an engine");

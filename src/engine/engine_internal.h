@@ -111,6 +111,7 @@ struct engine_job {
     bool unsaved; /* its end is not in the store yet */
     bool superseded;
     uint64_t blocked_at; /* generation at which it did not get its bytes; 0: none */
+    unsigned alone;      /* times it did not although nothing else was under way */
     atomic_int cancel;   /* of its preparation */
     prepared *prep;
     partition *partitions;
@@ -194,7 +195,7 @@ struct cuzk_engine {
     unsigned in_flight, peak_in_flight; /* synthesized, not yet given back by a device */
     lane *lanes;
     pthread_t watchdog, warmer;
-    bool has_watchdog, has_warmer;
+    bool has_watchdog, has_warmer, warming;
     atomic_int cancel_all; /* of preload and warming */
 
     request_waiter *request_first, *request_last;
@@ -252,6 +253,8 @@ static inline prepared *prepared_use(prepared *p) {
     atomic_fetch_add(&p->refs, 1);
     return p;
 }
+/* Whether the circuit's key need not be made first. */
+bool prepare_key_is_here(const cuzk_engine *e, const circuit *c);
 /* Takes the parsed input from jobs that come after `head` and are not being worked on, since head lacks bytes. Without
  * the lock. */
 void prepare_give_way(cuzk_engine *e, const engine_job *head);
@@ -270,6 +273,10 @@ typedef struct pick {
 } pick;
 /* Under the lock: the next thing that a synthesis worker is to do. */
 void schedule_pick_locked(cuzk_engine *e, bool critical_only, pick *out);
+/* Under the lock: the job was refused bytes that it asked for after this generation was seen. True when it never will
+ * get them: it was refused several times although nothing was under way, so that what is missing is taken for good, by
+ * pinned keys for example. */
+bool schedule_refused_locked(cuzk_engine *e, engine_job *j, uint64_t seen);
 /* Whether a goes before b. */
 bool schedule_before(const cuzk_engine *e, const engine_job *a, const engine_job *b, double now);
 static inline bool schedule_is_critical(const engine_job *j) {

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/cpu.h"
+#include "base/file.h"
 #include "base/log.h"
 
 #define PARSE_FIXED ((uint64_t)3 << 20) /* arenas' first chunks */
@@ -97,6 +98,17 @@ cuzk_status prepare_plan(cuzk_engine *e, const circuit *c, const circuit_plan **
 
 /* ---- does it fit at all ---- */
 
+bool prepare_key_is_here(const cuzk_engine *e, const circuit *c) {
+    char name[288], folder[4096], path[4400];
+    cuzk_error ignored;
+    circuit_file_name(c, "params", name, sizeof name);
+    snprintf(path, sizeof path, "%s/%s", e->o.params_folder, name);
+    if (file_exists(path)) return true;
+    if (!e->o.development_keys || file_cache_name(folder, sizeof folder, "dev-keys", &ignored)) return false;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return file_exists(path);
+}
+
 static cuzk_status never_fits(const cuzk_engine *e, uint64_t need, uint64_t have, const char *where, cuzk_error *err) {
     (void)e;
     cuzk_fail(err, CUZK_MEMORY, "a proof of this job can never fit the memory budget");
@@ -112,6 +124,8 @@ static cuzk_status find_fits(cuzk_engine *e, const engine_job *j, prepared *p, c
     uint64_t usable = engine_usable_bytes(e, schedule_is_critical(j)), least = UINT64_MAX;
     cuzk_device_policy policy = devices_policy(e, j->policy);
     cuzk_status s = CUZK_OK;
+    uint64_t fixed = p->plan->need.shape_bytes + p->bytes.bytes;
+    if (!prepare_key_is_here(e, &p->j.circuit)) fixed += p->plan->need.making_bytes;
     p->fits = 0;
     for (size_t i = 0; i < e->n_devices; i++) {
         const engine_dev *d = &e->devices[i];
@@ -121,7 +135,7 @@ static cuzk_status find_fits(cuzk_engine *e, const engine_job *j, prepared *p, c
             if (!s) s = cuzk_fail(err, plan->why, "%s cannot make proofs of %s", d->id, p->plan->circuit);
             continue;
         }
-        uint64_t need = plan->host_bytes + p->plan->need.shape_bytes + p->bytes.bytes;
+        uint64_t need = plan->host_bytes + fixed;
         if (d->is_cpu || d->b->own_machine) need += p->plan->need.key_bytes;
         if (need > usable && need < least) {
             least = need;
@@ -277,7 +291,7 @@ void prepare_job(cuzk_engine *e, engine_job *j, lane *l) {
         j->prep = p;
         p = NULL;
     }
-    if (again) j->blocked_at = seen;
+    if (again && !dropped) again = !schedule_refused_locked(e, j, seen);
     if (!again || dropped) engine_changed_locked(e);
     pthread_mutex_unlock(&e->lock);
     prepared_drop(p);

@@ -151,3 +151,20 @@ void schedule_pick_locked(cuzk_engine *e, bool critical_only, pick *out) {
         }
     }
 }
+
+/* ---- refusals ---- */
+
+#define REFUSED_ALONE 3u /* a key may be loaded for somebody else, an attempt be ending: not the first time */
+
+/* Whether anything is under way that may give bytes back. */
+static bool others_busy_locked(const cuzk_engine *e, const engine_job *own) {
+    for (const engine_job *j = e->live_first; j; j = j->live_after)
+        if (j != own && (j->n_active || in_hand(j))) return true;
+    return own->n_active || e->in_flight || e->n_pending || e->warming;
+}
+
+bool schedule_refused_locked(cuzk_engine *e, engine_job *j, uint64_t seen) {
+    j->blocked_at = seen;
+    j->alone = others_busy_locked(e, j) ? 0 : j->alone + 1;
+    return j->alone >= REFUSED_ALONE;
+}

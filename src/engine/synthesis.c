@@ -49,18 +49,23 @@ static cuzk_status take_bytes(attempt *a, uint64_t bytes, bool *again, cuzk_erro
 }
 
 /* No bytes now: the partition is as if it had not been picked. Nobody is woken, as nothing came free. */
-static void put_back(attempt *a) {
+static void put_back(attempt *a, const cuzk_error *why) {
     cuzk_engine *e = a->engine;
+    engine_job *j = a->job;
+    bool never = false;
     pthread_mutex_lock(&e->lock);
     if (!a->abandoned) {
-        partition *p = &a->job->partitions[a->partition];
-        p->current = NULL;
-        a->job->n_active--;
-        a->job->blocked_at = a->seen;
+        j->partitions[a->partition].current = NULL;
+        j->n_active--;
+        never = schedule_refused_locked(e, j, a->seen);
         attempt_permit_back_locked(a);
+        j->uses++;
     }
+    bool abandoned = a->abandoned;
     pthread_mutex_unlock(&e->lock);
     attempt_free(a);
+    if (never) jobs_end(e, j, CUZK_JOB_FAILED, why);
+    if (!abandoned) jobs_unuse(e, j);
 }
 
 /* A device's backend that takes no lazy witness gets a whole one; which device it will be is not known yet. */
@@ -137,7 +142,7 @@ static void synthesize(cuzk_engine *e, attempt *a, uint64_t bytes, lane *l) {
     unsigned k = a->partition;
     cuzk_status s = take_bytes(a, bytes, &again, &err);
     if (s && again) {
-        put_back(a);
+        put_back(a, &err);
         return;
     }
     if (s) {

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/cpu.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
 
@@ -114,6 +113,16 @@ static void end_hung_attempts(cuzk_engine *e) {
 
 /* ---- memory ---- */
 
+/* Somebody waits for bytes: asked again now and then, whatever else happens. A job that is refused although nothing is
+ * under way can never have them (synthesis.c). */
+static void ask_again(cuzk_engine *e) {
+    pthread_mutex_lock(&e->lock);
+    bool any = false;
+    for (const engine_job *j = e->live_first; j && !any; j = j->live_after) any = j->blocked_at == e->generation;
+    if (any) engine_changed_locked(e);
+    pthread_mutex_unlock(&e->lock);
+}
+
 static uint64_t mapped_keys(cuzk_engine *e) {
     resource_view v[64];
     uint64_t bytes = 0;
@@ -172,7 +181,7 @@ void *watchdog_lane(void *arg) {
         double now = cpu_monotonic_seconds();
         end_late_jobs(e);
         end_hung_attempts(e);
-        if (now - sampled >= SAMPLE_EVERY) sample(e), sampled = now;
+        if (now - sampled >= SAMPLE_EVERY) sample(e), ask_again(e), sampled = now;
         if (now - followed >= BUDGET_EVERY) follow_machine(e), followed = now;
         if (now - saved >= SAVE_EVERY) jobs_save_unsaved(e), saved = now;
         if (now - purged >= PURGE_EVERY) purge(e), purged = now;
@@ -185,17 +194,6 @@ void *watchdog_lane(void *arg) {
 }
 
 /* ---- the critical share ---- */
-
-static bool key_is_here(const cuzk_engine *e, const circuit *c) {
-    char name[288], folder[4096], path[4400];
-    cuzk_error ignored;
-    circuit_file_name(c, "params", name, sizeof name);
-    snprintf(path, sizeof path, "%s/%s", e->o.params_folder, name);
-    if (file_exists(path)) return true;
-    if (!e->o.development_keys || file_cache_name(folder, sizeof folder, "dev-keys", &ignored)) return false;
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return file_exists(path);
-}
 
 /* Host bytes of a critical proof of c: plan, key, shape. */
 static uint64_t critical_need(cuzk_engine *e, const circuit *c, const cuzk_control *control) {
@@ -223,18 +221,18 @@ static void pin(cuzk_engine *e, const circuit *c, const cuzk_control *control) {
 }
 
 /* The circuit of the largest need among those of winning-post that are enabled and have a key. */
-void *warmer_lane(void *arg) {
-    cuzk_engine *e = arg;
+static void warm(cuzk_engine *e) {
     cuzk_control control = {.cancel = &e->cancel_all};
     const circuit_kind *kind = circuit_kind_find("winning-post");
     uint64_t share = 0;
     circuit best = {0};
-    if (e->o.critical_bytes != UINT64_MAX) return NULL;
+    if (e->o.critical_bytes != UINT64_MAX) return;
     for (const uint64_t *size = kind->sizes; *size; size++) {
         circuit c;
         cuzk_error ignored;
         if (circuit_open_kind(&c, kind, *size, "", &ignored)) continue;
-        uint64_t need = engine_circuit_enabled(e, c.name) && key_is_here(e, &c) ? critical_need(e, &c, &control) : 0;
+        uint64_t need =
+            engine_circuit_enabled(e, c.name) && prepare_key_is_here(e, &c) ? critical_need(e, &c, &control) : 0;
         if (need > share) {
             circuit_close(&best);
             share = need;
@@ -243,7 +241,7 @@ void *warmer_lane(void *arg) {
             circuit_close(&c);
         }
     }
-    if (!share) return NULL;
+    if (!share) return;
     budget_stats now = budget_get(e->host);
     if (share > (now.total - e->o.request_bytes) / 2) {
         log_warn("the memory budget is too small to keep a share for %s", best.name);
@@ -253,5 +251,14 @@ void *warmer_lane(void *arg) {
         engine_changed(e);
     }
     circuit_close(&best);
+}
+
+void *warmer_lane(void *arg) {
+    cuzk_engine *e = arg;
+    warm(e);
+    pthread_mutex_lock(&e->lock);
+    e->warming = false;
+    engine_changed_locked(e);
+    pthread_mutex_unlock(&e->lock);
     return NULL;
 }

@@ -1,0 +1,330 @@
+/* Who goes first, who waits for whom, and that no setting and no mixture of jobs stops the engine or passes its
+ * budget. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "backend/sim/sim.h"
+#include "base/cpu.h"
+#include "engine/engine_case.h"
+#include "engine/view.h"
+#include "ref/groth16_case.h"
+
+#define MIB ((uint64_t)1 << 20)
+
+static char folder[256];
+static cuzk_engine *engine;
+
+static int make_folder(void **state) {
+    (void)state;
+    case_folder_make(folder);
+    return 0;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    case_folder_remove(folder);
+    return 0;
+}
+
+static void open_sim(sim_options sim, cuzk_engine_options o) {
+    cuzk_error err;
+    engine_device d[SIM_MAX_DEVICES];
+    const backend *b = backend_sim_create(&sim, &err);
+    assert_non_null(b);
+    for (unsigned i = 0; i < sim.devices; i++) d[i] = (engine_device){b, i, false};
+    engine = engine_case_start(&o, d, sim.devices, NULL);
+}
+
+static void close_sim(void) {
+    cuzk_engine_stop(engine, 0);
+    backend_sim_destroy();
+}
+
+static void submit(const char *id, uint64_t bytes, unsigned partitions, uint64_t start, cuzk_priority priority,
+                   double deadline) {
+    char *request = toy_request(bytes, partitions, start, -1, 0);
+    cuzk_submission s = engine_case_toy(id, request);
+    s.priority = priority;
+    s.deadline_seconds = deadline;
+    engine_case_submit(engine, &s, false);
+    free(request);
+}
+
+/* The order in which jobs ended, as a text of their ids' first letters. */
+static void order_of_ends(char *out, size_t n) {
+    static trace_event events[4096];
+    size_t count = trace_events(engine_trace(engine), 0, events, 4096), at = 0;
+    engine_view v;
+    cuzk_error err;
+    assert_int_equal(engine_view_get(engine, &v, &err), CUZK_OK);
+    for (size_t i = 0; i < count; i++) {
+        if (events[i].kind != TRACE_JOB_ENDED) continue;
+        for (size_t k = 0; k < v.n_jobs && at + 1 < n; k++)
+            if (v.jobs[k].seq == events[i].job) out[at++] = v.jobs[k].job_id[0];
+    }
+    out[at] = 0;
+    engine_view_free(&v);
+}
+
+static void expect_all(const char *ids, unsigned partitions) {
+    for (; *ids; ids++)
+        engine_case_expect(engine, (char[]){*ids, 0}, CUZK_JOB_COMPLETED, 1024, partitions, (uint64_t)*ids);
+}
+
+static sim_options slow(double seconds) {
+    return (sim_options){.devices = 1,
+                         .memory_bytes = 256 * MIB,
+                         .host_bytes = 4 * MIB,
+                         .device_bytes = 1 * MIB,
+                         .compute_seconds = seconds};
+}
+
+/* ---- order ---- */
+
+static void by_priority_deadline_age(void **state) {
+    (void)state;
+    char order[32];
+    cuzk_engine_options o = engine_case_options();
+    o.queue_depth = 1;
+    o.synthesis_workers = 1;
+    open_sim(slow(0.1), o);
+    submit("a", 1024, 4, 'a', CUZK_PRIORITY_NORMAL, 0); /* occupies the device */
+    submit("b", 1024, 1, 'b', CUZK_PRIORITY_LOW, 0);
+    submit("c", 1024, 1, 'c', CUZK_PRIORITY_NORMAL, 0);
+    submit("d", 1024, 1, 'd', CUZK_PRIORITY_NORMAL, 500);
+    submit("e", 1024, 1, 'e', CUZK_PRIORITY_NORMAL, 400);
+    submit("f", 1024, 1, 'f', CUZK_PRIORITY_HIGH, 0);
+    submit("g", 1024, 1, 'g', CUZK_PRIORITY_CRITICAL, 0);
+    expect_all("bcdefg", 1);
+    engine_case_expect(engine, "a", CUZK_JOB_COMPLETED, 1024, 4, 'a');
+    order_of_ends(order, sizeof order);
+    print_message("ended: %s\n", order);
+    assert_int_equal(order[0], 'g');
+    /* The first one's partitions were earlier than what came while it ran, but for the urgent ones. */
+    char rest[8];
+    size_t n = 0;
+    for (const char *c = order; *c; c++)
+        if (*c != 'a') rest[n++] = *c;
+    rest[n] = 0;
+    assert_string_equal(rest, "gfedcb");
+    close_sim();
+}
+
+/* A low job is not put off for ever by a stream of higher ones. */
+static void starvation_is_bounded(void **state) {
+    (void)state;
+    cuzk_engine_options o = engine_case_options();
+    o.starvation_seconds = 0.6;
+    o.synthesis_workers = 1;
+    o.queue_depth = 1;
+    open_sim(slow(0.05), o);
+    submit("n0", 1024, 1, 1, CUZK_PRIORITY_NORMAL, 0);
+    submit("low", 1024, 1, 7, CUZK_PRIORITY_LOW, 0);
+    double start = cpu_monotonic_seconds();
+    cuzk_job_result r = {0};
+    unsigned sent = 0;
+    while (r.state != CUZK_JOB_COMPLETED && cpu_monotonic_seconds() - start < 20) {
+        char id[16];
+        cuzk_error err;
+        for (int i = 0; i < 2; i++) {
+            snprintf(id, sizeof id, "s%u", sent++);
+            submit(id, 1024, 1, sent, CUZK_PRIORITY_NORMAL, 0);
+        }
+        assert_int_equal(cuzk_engine_await(engine, "low", 0.05, &r, &err), CUZK_OK);
+        cuzk_job_result_free(&r);
+    }
+    double took = cpu_monotonic_seconds() - start;
+    print_message("the low job took %.2f s among %u others\n", took, sent);
+    assert_int_equal(r.state, CUZK_JOB_COMPLETED);
+    assert_true(took > 0.4 && took < 5);
+    close_sim();
+}
+
+/* ---- bytes ---- */
+
+static uint64_t plan_bytes(const sim_options *sim) {
+    return engine_case_plan(1024, 2) + sim->host_bytes;
+}
+
+/* Every number of workers, a budget of three partitions: never more than the budget is reserved or really held, the
+ * number of witnesses that wait is bounded, and all proofs are right. */
+static void budget_of_three(void **state) {
+    (void)state;
+    static const unsigned pw[] = {1, 3, 16}, gw[] = {1, 2, 4};
+    for (size_t i = 0; i < 3; i++) {
+        sim_options sim = slow(0.01);
+        cuzk_engine_options o = engine_case_options();
+        uint64_t other = 8 * MIB + 8 * MIB; /* inputs received, and parsed ones with key and shape */
+        o.memory_bytes = other + 3 * plan_bytes(&sim);
+        o.synthesis_workers = pw[i];
+        o.device_workers = gw[i];
+        open_sim(sim, o);
+        buffer_reset_peaks();
+        for (char c = 'a'; c <= 'h'; c++) submit((char[]){c, 0}, 1024, 5, (uint64_t)c, CUZK_PRIORITY_NORMAL, 0);
+        expect_all("abcdefgh", 5);
+        engine_view v;
+        cuzk_error err;
+        assert_int_equal(engine_view_get(engine, &v, &err), CUZK_OK);
+        print_message("pw %u, gw %u: peak reserved %.1f of %.1f MiB, tracked %.1f MiB, in flight %u\n", pw[i], gw[i],
+                      (double)v.host.peak_reserved / (double)MIB, (double)v.host.total / (double)MIB,
+                      (double)v.tracked.peak_bytes / (double)MIB, v.peak_synthesized_in_flight);
+        assert_true(v.host.peak_reserved <= v.host.total);
+        assert_true(v.tracked.peak_bytes <= v.host.total);
+        assert_true(v.peak_synthesized_in_flight <= 4); /* three, and what is over in room for inputs */
+        engine_view_free(&v);
+        close_sim();
+    }
+}
+
+/* Jobs of different circuits in a budget that holds the key, input and plan of one of them only: each waits for its
+ * turn, none for ever. */
+static void no_deadlock(void **state) {
+    (void)state;
+    sim_options sim = slow(0.005);
+    cuzk_engine_options o = engine_case_options();
+    o.memory_bytes = 8 * MIB + plan_bytes(&sim) + 7 * MIB;
+    o.synthesis_workers = 4;
+    o.device_workers = 2;
+    open_sim(sim, o);
+    static const uint64_t sizes[] = {1024, 2048, 4096, 8192};
+    for (unsigned i = 0; i < 16; i++) {
+        char id[8];
+        snprintf(id, sizeof id, "%u", i);
+        submit(id, sizes[i % 4], 3, i, i % 5 ? CUZK_PRIORITY_NORMAL : CUZK_PRIORITY_HIGH, 0);
+    }
+    for (unsigned i = 0; i < 16; i++) {
+        char id[8];
+        snprintf(id, sizeof id, "%u", i);
+        engine_case_expect(engine, id, CUZK_JOB_COMPLETED, sizes[i % 4], 3, i);
+    }
+    close_sim();
+}
+
+/* A large one at the head gets its bytes although small ones could always go before it. */
+static void the_head_is_not_overtaken(void **state) {
+    (void)state;
+    char order[64];
+    sim_options sim = slow(0.05);
+    cuzk_engine_options o = engine_case_options();
+    uint64_t large = engine_case_plan(65536, 2) + sim.host_bytes;
+    o.memory_bytes = 8 * MIB + large + 24 * MIB; /* a key is made, too */
+    o.synthesis_workers = 4;
+    open_sim(sim, o);
+    submit("a", 1024, 4, 'a', CUZK_PRIORITY_NORMAL, 0);
+    engine_case_expect(engine, "a", CUZK_JOB_COMPLETED, 1024, 4, 'a');
+    for (char c = 'b'; c <= 'd'; c++) submit((char[]){c, 0}, 1024, 4, (uint64_t)c, CUZK_PRIORITY_NORMAL, 0);
+    submit("L", 65536, 1, 5, CUZK_PRIORITY_NORMAL, 0);
+    for (char c = 'e'; c <= 'j'; c++) submit((char[]){c, 0}, 1024, 4, (uint64_t)c, CUZK_PRIORITY_NORMAL, 0);
+    engine_case_expect(engine, "L", CUZK_JOB_COMPLETED, 65536, 1, 5);
+    expect_all("bcdefghij", 4);
+    order_of_ends(order, sizeof order);
+    print_message("ended: %s\n", order);
+    assert_true(strchr(order, 'L') < strchr(order, 'f'));
+    close_sim();
+}
+
+/* ---- critical work ---- */
+
+static bool all_reserved(void *user) {
+    engine_view v;
+    cuzk_error err;
+    assert_int_equal(engine_view_get(engine, &v, &err), CUZK_OK);
+    bool full = v.host.total - v.host.reserved < v.host.critical_share + *(uint64_t *)user;
+    engine_view_free(&v);
+    return full;
+}
+
+static void critical_goes_at_once(void **state) {
+    (void)state;
+    sim_options sim = slow(0.4);
+    cuzk_engine_options o = engine_case_options();
+    uint64_t plan = plan_bytes(&sim);
+    o.critical_bytes = plan + 8 * MIB;
+    o.memory_bytes = 8 * MIB + o.critical_bytes + 3 * plan + 5 * MIB;
+    o.synthesis_workers = 2;
+    open_sim(sim, o);
+    for (char c = 'a'; c <= 'f'; c++) submit((char[]){c, 0}, 1024, 4, (uint64_t)c, CUZK_PRIORITY_LOW, 0);
+    assert_true(engine_case_until(all_reserved, &plan));
+    double start = cpu_monotonic_seconds();
+    submit("X", 1024, 1, 99, CUZK_PRIORITY_CRITICAL, 0);
+    cuzk_job_result r;
+    cuzk_error err;
+    assert_int_equal(cuzk_engine_await(engine, "X", 60, &r, &err), CUZK_OK);
+    assert_int_equal(r.state, CUZK_JOB_COMPLETED);
+    print_message("begun after %.3f s, done after %.3f s\n", r.times.queue_wait, cpu_monotonic_seconds() - start);
+    assert_true(r.times.queue_wait < 1);
+    assert_true(r.times.device_wait < 1);
+    cuzk_job_result_free(&r);
+    bool there;
+    for (char c = 'a'; c <= 'f'; c++) cuzk_engine_cancel(engine, (char[]){c, 0}, &there, &err);
+    close_sim();
+}
+
+/* ---- the device is kept busy ---- */
+
+static void never_idle(void **state) {
+    (void)state;
+    sim_options sim = slow(0.05);
+    sim.upload_seconds = 0.01;
+    sim.finish_seconds = 0.03;
+    cuzk_engine_options o = engine_case_options();
+    o.device_workers = 2;
+    open_sim(sim, o);
+    submit("a", 1024, 30, 'a', CUZK_PRIORITY_NORMAL, 0);
+    engine_case_expect(engine, "a", CUZK_JOB_COMPLETED, 1024, 30, 'a');
+    sim_stats s = backend_sim_stats(0);
+    double busy = s.busy_seconds / (s.last_busy - s.first_busy);
+    print_message("busy %.1f %%\n", 100 * busy);
+    assert_true(busy > 0.9); /* the figure proper is measured by the stress tests, on a quiet machine */
+    close_sim();
+}
+
+/* Permits and reservations given back too early: witnesses pile up before the slow device, and the trace of the engine
+ * shows it; as it is, their number is flat. */
+static unsigned pile(bool early) {
+    static const circuit_kind *const kinds[] = {&toy_kind};
+    sim_options sim = slow(0.1);
+    cuzk_error err;
+    cuzk_engine_options o = engine_case_options();
+    o.synthesis_workers = 4;
+    o.queue_depth = 2;
+    const backend *b = backend_sim_create(&sim, &err);
+    assert_non_null(b);
+    engine_device d = {b, 0, false};
+    engine_setup setup = {.devices = &d, .n_devices = 1, .kinds = kinds, .n_kinds = 1, .fault_release_early = early};
+    assert_int_equal(engine_start(&engine, &o, &setup, &err), CUZK_OK);
+    submit("a", 1024, 24, 'a', CUZK_PRIORITY_NORMAL, 0);
+    engine_case_expect(engine, "a", CUZK_JOB_COMPLETED, 1024, 24, 'a');
+    engine_view v;
+    assert_int_equal(engine_view_get(engine, &v, &err), CUZK_OK);
+    unsigned peak = v.peak_synthesized_in_flight;
+    engine_view_free(&v);
+    close_sim();
+    return peak;
+}
+
+static void the_old_accident(void **state) {
+    (void)state;
+    unsigned with = pile(true), without = pile(false);
+    print_message("witnesses waiting at most: %u with the fault, %u without\n", with, without);
+    assert_true(with >= 15);
+    assert_true(without <= 7); /* four permits, and what the device's lanes hold */
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(by_priority_deadline_age),
+        cmocka_unit_test(starvation_is_bounded),
+        cmocka_unit_test(budget_of_three),
+        cmocka_unit_test(no_deadlock),
+        cmocka_unit_test(the_head_is_not_overtaken),
+        cmocka_unit_test(critical_goes_at_once),
+        cmocka_unit_test(never_idle),
+        cmocka_unit_test(the_old_accident),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
