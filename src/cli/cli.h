@@ -40,6 +40,12 @@
     X(INSECURE_TRAPDOOR, "insecure-trapdoor", "FILE", false, "take the trapdoor from this file: tests only")           \
     X(FULL, "full", NULL, false, "check every point: on the curve and in the subgroup")                                \
     X(SEED, "seed", "N", false, "number that determines the result")                                                   \
+    X(CONFIG, "config", "FILE", false, "settings of the daemon (default: /etc/cuzk/cuzk.toml when it is there)")       \
+    X(LISTEN, "listen", "ADDRESS", true, "unix:///PATH or IP:PORT, instead of the settings' daemon.listen; repeat")    \
+    X(LOG_LEVEL, "log-level", "LEVEL", false, "error, warn, info or debug, instead of the settings' logging.level")    \
+    X(LOG_FORMAT, "log-format", "FORM", false, "text or json, instead of the settings' logging.format")                \
+    X(PRINT, "print", NULL, false, "print every setting with its text and default")                                    \
+    X(CHECK, "check", "FILE", false, "check this file of settings")                                                    \
     X(ADDR, "addr", "ADDRESS", false,                                                                                  \
       "the daemon: unix:///PATH or HOST:PORT (default: $CUZK_ADDR, or its usual socket)")                              \
     X(TOKEN_FILE, "token-file", "FILE", false, "file with the token that the daemon wants over TCP")                   \
@@ -79,6 +85,7 @@ typedef struct command {
     uint64_t options, required;
     unsigned min_operands, max_operands;
     int false_exit; /* exit status of FALSE; 0: the usual 1 */
+    bool own_voice; /* it has told of its failure itself */
     command_run run;
 } command;
 
@@ -171,6 +178,10 @@ COMMAND(cmd_vanilla_verify);
 COMMAND(cmd_synth_sector);
 COMMAND(cmd_selftest);
 COMMAND(cmd_version);
+#ifdef CUZK_HAVE_DAEMON
+COMMAND(cmd_serve);
+COMMAND(cmd_config);
+#endif
 /* Of the daemon and its clients. */
 COMMAND(cmd_prove_remote); /* prove --addr */
 COMMAND(cmd_submit);

@@ -283,5 +283,25 @@ const command commands[] = {
      .example = "cuzk version",
      .options = COMMON,
      .run = cmd_version},
+#ifdef CUZK_HAVE_DAEMON
+    {.words = "serve",
+     .operands = "[--config FILE] [--listen ADDRESS...]",
+     .summary = "run the proving daemon",
+     .more =
+         "Takes jobs by gRPC, proves them within one memory budget, and keeps them in a database until their results "
+         "are\nold. SIGTERM lets running jobs end and stops (a second one stops at once); SIGHUP reads the settings "
+         "again.\nWhat it does is told on standard error (docs/daemon.md).\n",
+     .example = "cuzk serve --listen unix:///tmp/cuzk.sock",
+     .options = BIT(HELP) | BIT(CONFIG) | BIT(LISTEN) | BIT(LOG_LEVEL) | BIT(LOG_FORMAT),
+     .own_voice = true,
+     .run = cmd_serve},
+    {.words = "config",
+     .operands = "(--print | --check FILE)",
+     .summary = "print or check the daemon's settings",
+     .more = "",
+     .example = "cuzk config --print > cuzk.toml",
+     .options = COMMON | BIT(PRINT) | BIT(CHECK),
+     .run = cmd_config},
+#endif
 };
 const size_t n_commands = sizeof commands / sizeof *commands;

@@ -100,7 +100,8 @@ static cuzk_status make_context(args *a, cuzk_error *err) {
     return cuzk_context_create(&a->context, &settings, err);
 }
 
-static int finish(const command *c, cuzk_status s, json_out *o, const cuzk_error *err, bool json) {
+/* told: the command has told of its failure itself. */
+static int finish(const command *c, cuzk_status s, bool told, json_out *o, const cuzk_error *err, bool json) {
     cuzk_error unwritten;
     if ((s == CUZK_OK || s == CUZK_FALSE) && !output_result(o, json)) {
         cuzk_fail(&unwritten, CUZK_IO, "the answer could not be written to standard output");
@@ -109,7 +110,7 @@ static int finish(const command *c, cuzk_status s, json_out *o, const cuzk_error
     }
     if (s == CUZK_OK) return 0;
     /* For `false` the JSON answer is out already. */
-    output_failure(err, json && s != CUZK_FALSE);
+    if (!told) output_failure(err, json && s != CUZK_FALSE);
     if (s == CUZK_CANCELLED && signals_caught()) return 128 + signals_caught();
     return s == CUZK_FALSE && c->false_exit ? c->false_exit : cuzk_status_exit(s);
 }
@@ -151,13 +152,15 @@ static int run(const command *c, int argc, char **argv, bool json) {
         a.control = &control;
         s = make_context(&a, &err);
     }
+    bool told = false;
     if (!s) {
         json_begin_object(o);
+        told = c->own_voice;
         s = c->run(&a, o, &err);
         json_end_object(o);
         cuzk_context_destroy(a.context);
     }
-    int status = finish(c, s, o, &err, json);
+    int status = finish(c, s, told, o, &err, json);
     if (parsed) args_free(&a);
     json_out_destroy(o);
     return status;
