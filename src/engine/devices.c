@@ -14,7 +14,10 @@
 #include "base/cpu.h"
 #include "base/log.h"
 
-#define FAULTS_IN_ROW 3u
+/* A fault weighs as much as so many right proofs; a device that collects this much is out: three in a row, or for long
+ * more than one in five. */
+#define FAULT_WEIGHT 4u
+#define FAULT_LIMIT 12u
 #define WRONG_PROOFS 3u
 
 /* ---- which there are ---- */
@@ -368,13 +371,13 @@ static attempt *requeue_locked(cuzk_engine *e) {
 }
 
 attempt *device_fault_locked(cuzk_engine *e, engine_dev *d, const char *what, bool wrong_proof, bool at_once) {
-    d->faults_in_row++;
+    d->fault_weight += FAULT_WEIGHT;
     if (wrong_proof)
         d->wrong_proofs++;
     else
         d->faults++;
     if (d->quarantined || d->is_cpu) return NULL;
-    if (!at_once && d->faults_in_row < FAULTS_IN_ROW && d->wrong_proofs < WRONG_PROOFS) return NULL;
+    if (!at_once && d->fault_weight < FAULT_LIMIT && d->wrong_proofs < WRONG_PROOFS) return NULL;
     d->quarantined = true;
     snprintf(d->why, sizeof d->why, "%s", what);
     log_error("device %s is in quarantine: %s", d->id, d->why);

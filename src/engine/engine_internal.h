@@ -130,7 +130,7 @@ struct engine_dev {
     char id[32], name[96], why[160];
     budget *memory; /* NULL for the CPU */
     uint64_t memory_bytes, free_bytes;
-    unsigned faults_in_row, busy; /* busy: threads of ours in it */
+    unsigned fault_weight, busy; /* busy: threads of ours in it */
     uint64_t proofs, faults, wrong_proofs;
     double busy_since, busy_seconds;
 };

@@ -165,7 +165,7 @@ static void keep(attempt *a, const groth16_proof *proof, double verify) {
     if (j->n_partitions > 1) e->st->ops->put_proof(e->st, j->seq, k, bytes, &ignored); /* else it is made again */
     pthread_mutex_lock(&e->lock);
     a->device->proofs++;
-    a->device->faults_in_row = 0;
+    if (a->device->fault_weight) a->device->fault_weight--;
     bool wanted = !a->abandoned;
     if (wanted) {
         partition *p = &j->partitions[k];
