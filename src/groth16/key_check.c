@@ -22,7 +22,7 @@
 #define BINS 512u
 #define ROUNDS 8u
 #define SUM_PIECE 4096u /* points a sum takes at once */
-#define ALONE 2048u     /* fewer points than this are tested one by one */
+#define ALONE 2048u     /* points that are tested one by one; of so few a round says less */
 
 typedef struct check_run {
     params_section section;
@@ -130,6 +130,30 @@ static bool round_passes(const check_run *r, chacha *random, const void *points,
     return true;
 }
 
+static bool rounds_pass(const check_run *r, chacha *random, const void *points, size_t n, const slot_parts *q) {
+    for (unsigned k = 0; k < ROUNDS; k++) {
+        if (!round_passes(r, random, points, n, q)) return false;
+    }
+    return true;
+}
+
+/* Index of the first of n points outside the subgroup; n when there is none. */
+static size_t first_outside(const check_run *r, chacha *random, const void *points, size_t n, const slot_parts *q) {
+    size_t width = params_point_bytes(r->section), low = 0, high = n;
+    while (high - low > ALONE) {
+        size_t half = (high - low) / 2;
+        if (rounds_pass(r, random, (const uint8_t *)points + low * width, half, q)) {
+            low += half;
+        } else {
+            high = low + half;
+        }
+    }
+    for (; low < high; low++) {
+        if (fault_of(r, points, low, true)) return low;
+    }
+    return n;
+}
+
 static void check_tile(void *user, size_t tile, unsigned slot) {
     check_run *r = user;
     uint64_t per_tile = tile_points(r->section), width = params_point_bytes(r->section),
@@ -154,21 +178,15 @@ static void check_tile(void *user, size_t tile, unsigned slot) {
         note_bad(r, first + i, fault);
         n = i;
     }
-    bool pass = n >= ALONE;
-    if (pass) {
-        uint8_t nonce[12] = {0};
-        uint64_t t = tile;
-        memcpy(nonce, &t, sizeof t);
-        nonce[8] = (uint8_t)r->section;
-        chacha random;
-        chacha_init(&random, 12, 32, r->seed, nonce);
-        for (unsigned k = 0; k < ROUNDS && pass; k++) pass = round_passes(r, &random, points, n, &q);
-    }
-    for (size_t i = 0; i < n && !pass; i++) {
-        if (!(fault = fault_of(r, points, i, true))) continue;
-        note_bad(r, first + i, fault);
-        break;
-    }
+    chacha random;
+    uint8_t nonce[12] = {0};
+    uint64_t t = tile;
+    memcpy(nonce, &t, sizeof t);
+    nonce[8] = (uint8_t)r->section;
+    chacha_init(&random, 12, 32, r->seed, nonce);
+    if (n > ALONE && rounds_pass(r, &random, points, n, &q)) return;
+    size_t bad = first_outside(r, &random, points, n, &q);
+    if (bad < n) note_bad(r, first + bad, fault_of(r, points, bad, true));
 }
 
 /* raw: the section's encoded points, or NULL and native. *bad: index of the first bad point, UINT64_MAX when none. */

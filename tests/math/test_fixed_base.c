@@ -2,6 +2,7 @@
 #include "math/math_test.h"
 #include "math/msm.h"
 #include "ref/msm_ref.h"
+#include "ref/sanitized.h"
 
 #define FIXED_TEST(G)                                                                                                  \
     static void G##_check(const G##_affine *base, size_t expected, const fr_canon *scalars, size_t n) {                \
@@ -51,7 +52,8 @@
         G##_affine base;                                                                                               \
         fr_canon *scalars = G##_edges(90);                                                                             \
         G##_generator_affine(&base);                                                                                   \
-        for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) G##_check(&base, expected[i], scalars, 90);  \
+        for (size_t i = 0; i < sizeof expected / sizeof expected[0] - (TEST_SANITIZED ? 2 : 0); i++)                   \
+            G##_check(&base, expected[i], scalars, 90);                                                                \
         free(scalars);                                                                                                 \
     }                                                                                                                  \
     static void G##_batches_and_bases(void **state) {                                                                  \
