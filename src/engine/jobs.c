@@ -633,7 +633,7 @@ void jobs_save_unsaved(cuzk_engine *e) {
         j->uses++;
         jobs_store_fields_locked(j, &row);
         pthread_mutex_unlock(&e->lock);
-        cuzk_status s = j->state == CUZK_JOB_COMPLETED
+        cuzk_status s = row.state == CUZK_JOB_COMPLETED
                             ? e->st->ops->complete(e->st, &row, j->proofs, j->proof_bytes, &err)
                             : e->st->ops->update(e->st, &row, &err);
         pthread_mutex_lock(&e->lock);

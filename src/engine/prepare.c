@@ -208,10 +208,15 @@ static cuzk_status check(cuzk_engine *e, engine_job *j, prepared *p, const cuzk_
         cuzk_fail(err, CUZK_USAGE, "this engine does not prove this circuit");
         return cuzk_fail_found(err, "%s", c->name);
     }
-    if (j->checked) return CUZK_OK; /* before its input was taken from it */
+    pthread_mutex_lock(&e->lock);
+    bool checked = j->checked; /* before its input was taken from it */
+    pthread_mutex_unlock(&e->lock);
+    if (checked) return CUZK_OK;
     cuzk_status s = c->kind->job_check(&p->j, e->context->pool, control, err);
+    pthread_mutex_lock(&e->lock);
     j->times.vanilla_check += cpu_monotonic_seconds() - start;
     j->checked = !s;
+    pthread_mutex_unlock(&e->lock);
     return s;
 }
 
@@ -234,34 +239,45 @@ static void count_run(cuzk_engine *e, engine_job *j) {
     pthread_mutex_unlock(&e->lock);
 }
 
+typedef struct left_proofs { /* of an earlier process */
+    partition *partitions;
+    unsigned n, done;
+} left_proofs;
+
 static void proof_from_store(void *user, unsigned k, const uint8_t *bytes) {
-    engine_job *j = user; /* its partitions are not yet seen by others */
+    left_proofs *l = user;
     cuzk_error ignored;
-    if (k >= j->n_partitions || j->partitions[k].has_proof) return;
-    partition *p = &j->partitions[k];
+    if (k >= l->n || l->partitions[k].has_proof) return;
+    partition *p = &l->partitions[k];
     if (proof_read(&p->proof, bytes, &ignored)) return; /* it is proved again */
     p->has_proof = p->from_store = true;
     p->state = PARTITION_DONE;
-    j->n_done++;
+    l->done++;
 }
 
-/* Partitions, with the proofs that an earlier process made. When all are there the last is made again: what is left to
- * do then is to verify them together, as after every last proof. */
-static cuzk_status make_partitions(cuzk_engine *e, engine_job *j, unsigned n, cuzk_error *err) {
-    if (j->partitions) return CUZK_OK;
-    partition *partitions = calloc(n, sizeof *partitions);
-    if (!partitions) return cuzk_fail(err, CUZK_MEMORY, "no memory for %u partitions", n);
-    pthread_mutex_lock(&e->lock);
-    j->partitions = partitions;
-    j->n_partitions = n;
-    pthread_mutex_unlock(&e->lock);
-    if (!j->restored || n < 2) return CUZK_OK;
+/* When all are there the last is made again: what is left to do then is to verify them together, as after every last
+ * proof. */
+static void take_left_proofs(cuzk_engine *e, const engine_job *j, left_proofs *l) {
     cuzk_error ignored; /* without them all are proved again */
-    e->st->ops->proofs(e->st, j->seq, proof_from_store, j, &ignored);
-    if (j->n_done < n) return CUZK_OK;
-    partitions[n - 1].has_proof = partitions[n - 1].from_store = false;
-    partitions[n - 1].state = PARTITION_PENDING;
-    j->n_done--;
+    if (!j->restored || l->n < 2) return;
+    e->st->ops->proofs(e->st, j->seq, proof_from_store, l, &ignored);
+    if (l->done < l->n) return;
+    partition *last = &l->partitions[l->n - 1];
+    last->has_proof = last->from_store = false;
+    last->state = PARTITION_PENDING;
+    l->done--;
+}
+
+static cuzk_status make_partitions(cuzk_engine *e, engine_job *j, unsigned n, cuzk_error *err) {
+    if (j->partitions) return CUZK_OK; /* set by this thread or an earlier preparation */
+    left_proofs l = {.partitions = calloc(n, sizeof *l.partitions), .n = n};
+    if (!l.partitions) return cuzk_fail(err, CUZK_MEMORY, "no memory for %u partitions", n);
+    take_left_proofs(e, j, &l);
+    pthread_mutex_lock(&e->lock);
+    j->partitions = l.partitions;
+    j->n_partitions = n;
+    j->n_done = l.done;
+    pthread_mutex_unlock(&e->lock);
     return CUZK_OK;
 }
 
