@@ -62,7 +62,10 @@ const char *trace_stage_name(trace_stage s) {
 
 static cuzk_status ring_make(ring *r, size_t room, size_t size, cuzk_error *err) {
     *r = (ring){.size = size, .room = room};
-    return buffer_alloc_array(&r->memory, BUFFER_OTHER, room, size, err);
+    cuzk_status s = buffer_alloc_array(&r->memory, BUFFER_OTHER, room, size, err);
+    /* Its pages are there from the start, so that a process that fills it does not look like one that leaks. */
+    if (!s) memset(r->memory.data, 0, r->memory.bytes);
+    return s;
 }
 
 static void *ring_slot(const ring *r, size_t i) {
