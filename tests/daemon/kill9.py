@@ -1,0 +1,61 @@
+"""kill -9 at random moments under load: no job is lost, none has two results, none a wrong one."""
+import os
+import random
+import time
+
+from daemon_test import WINDOW, WINNING, DaemonTest, verify
+
+INPUTS = [WINNING, WINDOW[1]]
+
+
+class Kill9(DaemonTest):
+    def rounds(self, n, jobs):
+        seed = int(os.environ.get("CUZK_TEST_SEED", random.SystemRandom().randrange(1 << 32)))
+        print(f"seed {seed} (CUZK_TEST_SEED)", flush=True)
+        dice = random.Random(seed)
+        d = self.daemon().start()
+        # Keys are made and converted before the clock runs, so that the kills meet proofs.
+        for i, of in enumerate(INPUTS):
+            d.submit(f"warm {i}", of)
+            d.wait(f"warm {i}")
+        begin = time.monotonic()
+        d.submit("warm", WINNING)
+        d.wait("warm")
+        proof_seconds = time.monotonic() - begin
+        accepted, results, died, number = {}, {}, 0, 0
+        for k in range(n):
+            while len(accepted) - len(results) < jobs:
+                job, number = f"job {number}", number + 1
+                accepted[job] = dice.choice(INPUTS)
+                d.submit(job, accepted[job])
+            time.sleep(dice.random() * 2.5 * proof_seconds)
+            d.kill()
+            d.start()
+            there = d.jobs()
+            for job in accepted:
+                self.assertIn(job, there, f"round {k}: a job that was taken is lost")
+                state = there[job]["state"]
+                if job in results:
+                    self.assertEqual(state, "completed", f"round {k}: {job}")
+                if state == "failed":  # it ran in three processes that were killed; the client tries again
+                    self.assertIn("died", there[job]["error"])
+                    died += 1
+                    d.submit(job, accepted[job])
+                if state == "completed" and job not in results:
+                    results[job] = bytes.fromhex(d.wait(job)["proof_hex"])
+        for job in accepted:
+            answer = d.wait(job)
+            self.assertEqual(answer["state"], "completed")
+            proof = bytes.fromhex(answer["proof_hex"])
+            if job in results:
+                self.assertEqual(proof, results[job], f"{job} has another result than before")
+            self.assertTrue(verify(accepted[job], proof), f"{job}: wrong proof")
+        self.assertEqual(d.stop(), 0)
+        # One result for each completed job, and no input or proof of a finished one stays.
+        self.assertEqual(d.rows("PRAGMA integrity_check"), [("ok",)])
+        completed = d.rows("SELECT count(*) FROM job WHERE state = 3")[0][0]
+        self.assertEqual(d.rows("SELECT count(*) FROM result")[0][0], completed)
+        self.assertEqual(completed, len(accepted) + len(INPUTS) + 1)
+        for table in ("payload", "payload_piece", "proof"):
+            self.assertEqual(d.rows(f"SELECT count(*) FROM {table}"), [(0,)])
+        print(f"{n} kills, {len(accepted)} jobs, {died} given up after three deaths and tried again", flush=True)
