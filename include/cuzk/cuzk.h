@@ -2,7 +2,8 @@
  *
  * The pieces: a cuzk_context (threads and limits), a cuzk_circuit or a cuzk_job (a circuit with one prover input), a
  * cuzk_key (a proving key) or a cuzk_vk (a verifying key), and functions on them. Each handle has its own header and
- * a page in docs/api/. docs/examples/prove.c is a whole program.
+ * a page in docs/api/. docs/examples/prove.c is a whole program. A cuzk_engine takes jobs from many callers and proves
+ * them within one byte budget.
  *
  * Rules for all of it: functions that can fail return a cuzk_status and fill the cuzk_error that is their last
  * argument (never NULL). Pointers given to a function are borrowed until it returns unless its comment says more.
@@ -15,6 +16,7 @@
 #include "cuzk/circuit.h"
 #include "cuzk/context.h"
 #include "cuzk/control.h"
+#include "cuzk/engine.h"
 #include "cuzk/error.h"
 #include "cuzk/job.h"
 #include "cuzk/key.h"

@@ -102,7 +102,8 @@ static void begin_locked(attempt *a, lane *l) {
     if (!j->started) {
         j->started = true;
         j->started_mono = now;
-        j->times.queue_wait = now - j->submitted_mono;
+        double waited = now - j->submitted_mono - j->times.key_load - j->times.vanilla_check;
+        j->times.queue_wait = waited > 0 ? waited : 0;
         kind_counters *k = jobs_counters_locked(e, j->kind);
         k->pending--;
         k->running++;

@@ -28,6 +28,17 @@ int main() {
     if (!s) s = cuzk_prove(context, job, key, nullptr, proof, sizeof proof, &report, &control, &err);
     if (!s) s = cuzk_verify(context, vk, job, nullptr, 0, proof, sizeof proof, &valid, &err);
     if (!s) s = cuzk_selftest(context, nullptr, nullptr, &control, &err);
+    cuzk_engine *engine = nullptr;
+    cuzk_engine_options options{};
+    options.size = sizeof options;
+    cuzk_submission submission{};
+    cuzk_job_ticket ticket{};
+    cuzk_job_result result{};
+    if (!s) s = cuzk_engine_start(&engine, &options, &err);
+    if (!s) s = cuzk_engine_submit(engine, &submission, &ticket, &err);
+    if (!s) s = cuzk_engine_await(engine, ticket.job_id, -1, &result, &err);
+    cuzk_job_result_free(&result);
+    cuzk_engine_stop(engine, 0);
     cuzk_memory_get(&memory);
     cuzk_vk_close(vk);
     cuzk_key_close(key);
