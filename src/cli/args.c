@@ -56,13 +56,25 @@ static int option_find(const command *c, const char *name, size_t len) {
     return -1;
 }
 
+/* "-c" and "-j" of batches, as their users know them; "-h" everywhere. */
+static int short_option(const command *c, const char *word) {
+    static const struct {
+        const char *word;
+        option o;
+    } shorts[] = {{"-h", OPT_HELP}, {"-c", OPT_COUNT}, {"-j", OPT_CONCURRENCY}};
+    for (size_t i = 0; i < sizeof shorts / sizeof *shorts; i++) {
+        if (!strcmp(word, shorts[i].word) && c->options & UINT64_C(1) << shorts[i].o) return (int)shorts[i].o;
+    }
+    return -1;
+}
+
 /* Takes the option at argv[*i], and its value. */
 static cuzk_status take_option(args *a, int argc, char **argv, int *i, cuzk_error *err) {
     const char *word = argv[*i];
     const char *equals = strchr(word, '=');
     size_t len = equals ? (size_t)(equals - word) : strlen(word);
     int o = len > 2 && word[1] == '-' ? option_find(a->command, word + 2, len - 2) : -1;
-    if (!strcmp(word, "-h")) o = OPT_HELP, equals = NULL;
+    if (o < 0) o = short_option(a->command, word);
     if (o < 0) return unknown_option(a->command, word, err);
     if (a->given[o] && !rows[o].repeats) {
         cuzk_fail(err, CUZK_USAGE, "--%s is given twice", rows[o].name);
@@ -157,11 +169,19 @@ cuzk_status args_number(const args *a, option o, uint64_t min, uint64_t max, uin
     return usage_hint(a->command, err);
 }
 
-cuzk_status args_partitions(const args *a, unsigned **out, size_t *n, cuzk_error *err) {
+static cuzk_status bad_list(const args *a, option o, const char *example, cuzk_error *err) {
+    cuzk_fail(err, CUZK_USAGE, "--%s is not such a list of numbers", rows[o].name);
+    cuzk_fail_expected(err, "%s", example);
+    cuzk_fail_found(err, "%s", a->value[o]);
+    return usage_hint(a->command, err);
+}
+
+static cuzk_status read_list(const args *a, option o, uint64_t min, uint64_t max, const char *example, unsigned **out,
+                             size_t *n, cuzk_error *err) {
     *out = NULL;
     *n = 0;
-    if (!a->given[OPT_PARTITION]) return CUZK_OK;
-    const char *text = a->value[OPT_PARTITION];
+    if (!a->given[o]) return CUZK_OK;
+    const char *text = a->value[o];
     size_t room = 1;
     for (const char *p = text; *p; p++) room += *p == ',';
     unsigned *list = calloc(room, sizeof *list);
@@ -169,12 +189,9 @@ cuzk_status args_partitions(const args *a, unsigned **out, size_t *n, cuzk_error
     for (const char *p = text;;) {
         size_t len = strcspn(p, ",");
         uint64_t k;
-        if (!text_u64(&k, p, len) || k > 1u << 20) {
+        if (!text_u64(&k, p, len) || k < min || k > max) {
             free(list);
-            cuzk_fail(err, CUZK_USAGE, "--partition is not a list of partition numbers");
-            cuzk_fail_expected(err, "such as 0 or 0,2,5");
-            cuzk_fail_found(err, "%s", text);
-            return usage_hint(a->command, err);
+            return bad_list(a, o, example, err);
         }
         list[(*n)++] = (unsigned)k;
         if (!p[len]) break;
@@ -182,4 +199,15 @@ cuzk_status args_partitions(const args *a, unsigned **out, size_t *n, cuzk_error
     }
     *out = list;
     return CUZK_OK;
+}
+
+cuzk_status args_list(const args *a, option o, uint64_t min, uint64_t max, unsigned **out, size_t *n, cuzk_error *err) {
+    char example[64];
+    snprintf(example, sizeof example, "such as %llu or 1,2,4; at most %llu", (unsigned long long)(min ? min : 1),
+             (unsigned long long)max);
+    return read_list(a, o, min, max, example, out, n, err);
+}
+
+cuzk_status args_partitions(const args *a, unsigned **out, size_t *n, cuzk_error *err) {
+    return read_list(a, OPT_PARTITION, 0, 1u << 20, "such as 0 or 0,2,5", out, n, err);
 }

@@ -58,7 +58,12 @@
     X(POLICY, "policy", "P", false, "prefer-gpu, require-gpu or cpu (default: the daemon's)")                          \
     X(TIMEOUT, "timeout", "SECONDS", false, "how long to wait (default: for ever)")                                    \
     X(LIMIT, "limit", "N", false, "the newest so many (default: 100)")                                                 \
-    X(INTERVAL, "interval", "SECONDS", false, "between two pictures (default: 1)")
+    X(INTERVAL, "interval", "SECONDS", false, "between two pictures (default: 1)")                                     \
+    X(SYNTHETIC, "synthetic", NULL, false, "a made-up sector, as `synth-sector` makes; needs --size")                  \
+    X(COUNT, "count", "N", false, "jobs in all; also -c N")                                                            \
+    X(CONCURRENCY, "concurrency", "J", false, "jobs at one time (default: 1); also -j J")                              \
+    X(PW, "pw", "N,N...", false, "synthesis workers (default: half the threads); a list makes a sweep")                \
+    X(GW, "gw", "N,N...", false, "workers for each device (default: 2); a list makes a sweep")
 
 typedef enum option {
 #define X(id, name, value, repeat, help) OPT_##id,
@@ -114,6 +119,8 @@ void args_free(args *a);
 /* 0 when not given. USAGE when not a size / a number in min..max. */
 cuzk_status args_bytes(const args *a, option o, uint64_t *out, cuzk_error *err);
 cuzk_status args_number(const args *a, option o, uint64_t min, uint64_t max, uint64_t *out, cuzk_error *err);
+/* "1,2,4": each min..max. *out is malloc'd; NULL when the option was not given. */
+cuzk_status args_list(const args *a, option o, uint64_t min, uint64_t max, unsigned **out, size_t *n, cuzk_error *err);
 /* "0,2,5". *out is malloc'd; NULL when the option was not given. */
 cuzk_status args_partitions(const args *a, unsigned **out, size_t *n, cuzk_error *err);
 
@@ -176,6 +183,7 @@ COMMAND(cmd_key_verify);
 COMMAND(cmd_vanilla_inspect);
 COMMAND(cmd_vanilla_verify);
 COMMAND(cmd_synth_sector);
+COMMAND(cmd_bench_batch);
 COMMAND(cmd_selftest);
 COMMAND(cmd_version);
 #ifdef CUZK_HAVE_DAEMON

@@ -268,10 +268,29 @@ const command commands[] = {
      .options = CLIENT,
      .run = cmd_metrics},
 #endif
+    {.words = "bench batch",
+     .operands = "KIND (--c1 FILE | --request FILE --vanilla FILE... | --synthetic) -c N [-j J]",
+     .summary = "throughput, latency and memory of many proofs",
+     .more =
+         "The same job is submitted N times, J at a time, to an engine in this process, or with --addr to a daemon; "
+         "every proof\n"
+         "is verified. Lists for --pw and --gw make a sweep: a run for each pair, the fastest one's figures first. "
+         "The folder\n"
+         "--out (default: cuzk-bench-DATE-TIME) gets samples.csv (memory), proofs.csv, sweep.csv, and a plot "
+         "(SVG) of memory\n"
+         "by class against the budget and of the partitions' waterfall for each run.\n",
+     .example = "cuzk bench batch winning-post --synthetic --size 2KiB --dev-key -c 20 -j 4 --pw 1,2",
+     .options = WORKING | JOB_INPUT | BIT(SYNTHETIC) | BIT(COUNT) | BIT(CONCURRENCY) | BIT(PW) | BIT(GW) | BIT(DEVICE) |
+                BIT(DEVICE_MEMORY) | BIT(DEV_KEY) | BIT(OUT) | CLIENT,
+     .required = BIT(COUNT),
+     .min_operands = 1,
+     .max_operands = 1,
+     .run = cmd_bench_batch},
     {.words = "selftest",
      .operands = "",
      .summary = "known answers on this machine",
-     .more = "Every version of the kernels that this CPU runs is tried. Exit status 70: an answer was wrong.\n",
+     .more = "Every version of the kernels that this CPU runs is tried, then each device that --device allows. Exit "
+             "status 70: an answer was wrong.\n",
      .example = "cuzk selftest",
      .options = WORKING | BIT(DEVICE),
      .false_exit = 70,

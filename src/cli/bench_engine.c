@@ -1,0 +1,172 @@
+/* A batch against an engine in this process. */
+#include "cli/bench.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/cpu.h"
+#include "engine/engine.h"
+
+typedef struct engine_target {
+    bench_target base;
+    const args *a;
+    cuzk_engine *engine;
+} engine_target;
+
+/* ---- proofs ---- */
+
+static cuzk_status engine_prove(bench_target *t, unsigned number, const cuzk_submission *s, cuzk_job_result *out,
+                                cuzk_error *err) {
+    engine_target *e = (engine_target *)t;
+    const atomic_int *cancel = e->a->control->cancel;
+    cuzk_job_ticket ticket;
+    (void)number;
+    if (cuzk_engine_submit(e->engine, s, &ticket, err)) return err->status;
+    for (;;) {
+        if (cuzk_engine_await(e->engine, ticket.job_id, 0.25, out, err)) return err->status;
+        if (out->state != CUZK_JOB_QUEUED && out->state != CUZK_JOB_RUNNING) return CUZK_OK;
+        cuzk_job_result_free(out);
+        if (cancel && atomic_load(cancel)) return cuzk_fail(err, CUZK_CANCELLED, "cancelled");
+    }
+}
+
+/* ---- samples ---- */
+
+static cuzk_status engine_sample(bench_target *t, bench_sample *out, cuzk_error *err) {
+    engine_view v;
+    if (engine_view_get(((engine_target *)t)->engine, &v, err)) return err->status;
+    uint64_t anonymous = cpu_anonymous_bytes();
+    out->rss = v.rss_bytes;
+    out->tracked = v.tracked.live_bytes;
+    /* Buffers come and go between the two readings: the larger count is held against the system's. */
+    uint64_t after = buffer_total_stats().live_bytes, tracked = after > out->tracked ? after : out->tracked;
+    out->unexplained = anonymous > tracked ? anonymous - tracked : 0;
+    out->reserved = v.host.reserved;
+    out->budget = v.host.total;
+    for (int c = 0; c < BUFFER_CLASSES; c++) out->classes[c] = v.classes[c].live_bytes;
+    engine_view_free(&v);
+    return CUZK_OK;
+}
+
+/* ---- the end ---- */
+
+typedef struct slice_list {
+    bench_run *run;
+    const trace_slicer *slicer;
+    size_t room;
+} slice_list;
+
+static void add_slice(void *user, const trace_slice *s) {
+    slice_list *list = user;
+    bench_run *r = list->run;
+    if (r->n_slices == list->room) return; /* a slice has two events, so this cannot be */
+    bench_slice *out = &r->slices[r->n_slices++];
+    *out =
+        (bench_slice){.start = s->start, .end = s->end, .job = s->job, .partition = s->partition, .failed = s->failed};
+    snprintf(out->lane, sizeof out->lane, "%s", list->slicer->lanes[s->lane].name);
+    snprintf(out->stage, sizeof out->stage, "%s", s->stage);
+}
+
+static cuzk_status gather_slices(engine_target *e, bench_run *r, cuzk_error *err) {
+    size_t n, samples;
+    buffer b = {0};
+    trace_slicer slicer = {0};
+    slice_list list = {.run = r, .slicer = &slicer};
+    trace_room(engine_trace(e->engine), &n, &samples);
+    if (buffer_alloc_array(&b, BUFFER_OTHER, n, sizeof(trace_event), err)) return err->status;
+    r->slices = calloc(n + 1, sizeof *r->slices);
+    list.room = n;
+    if (!r->slices || !trace_slicer_begin(&slicer, add_slice, &list)) {
+        buffer_free(&b);
+        return cuzk_fail(err, CUZK_MEMORY, "no memory for the plot's spans");
+    }
+    const trace_event *events = b.data;
+    n = trace_events(engine_trace(e->engine), -1, b.data, n);
+    for (size_t i = 0; i < n; i++) trace_slicer_event(&slicer, &events[i]);
+    trace_slicer_end(&slicer, cpu_monotonic_seconds());
+    trace_slicer_free(&slicer);
+    buffer_free(&b);
+    return CUZK_OK;
+}
+
+/* The numbers of workers that there are, and names of devices that proved something. */
+static void describe(bench_run *r, const engine_view *v) {
+    unsigned device_workers = 0, devices = 0;
+    for (size_t i = 0; i < v->n_workers; i++) {
+        /* Without the lane that is kept for critical jobs. */
+        device_workers += v->workers[i].device == 0 && !strstr(v->workers[i].lane, "critical");
+    }
+    for (size_t i = 0; i < v->n_devices; i++) {
+        size_t used = strlen(r->devices);
+        if (!v->devices[i].proofs) continue;
+        snprintf(r->devices + used, sizeof r->devices - used, "%s%s", devices++ ? ", " : "", v->devices[i].id);
+    }
+    r->pw = v->synthesis_workers;
+    r->gw = device_workers;
+}
+
+static cuzk_status engine_finish(bench_target *t, bench_run *r, cuzk_error *err) {
+    engine_target *e = (engine_target *)t;
+    engine_view v;
+    if (engine_view_get(e->engine, &v, err)) return err->status;
+    describe(r, &v);
+    r->peak_tracked = v.tracked.peak_bytes;
+    for (int c = 0; c < BUFFER_CLASSES; c++) r->peak_classes[c] = v.classes[c].peak_bytes;
+    if (cpu_peak_rss_bytes() > r->peak_rss) r->peak_rss = cpu_peak_rss_bytes();
+    engine_view_free(&v);
+    return gather_slices(e, r, err);
+}
+
+static void engine_close(bench_target *t) {
+    engine_target *e = (engine_target *)t;
+    cuzk_engine_stop(e->engine, 0);
+    free(e);
+}
+
+/* ---- the beginning ---- */
+
+static cuzk_status start(engine_target *e, const args *a, unsigned pw, unsigned gw, cuzk_error *err) {
+    uint64_t threads, memory, device_memory;
+    const char *device = a->value[OPT_DEVICE];
+    if (args_number(a, OPT_THREADS, 1, CUZK_MAX_THREADS, &threads, err)) return err->status;
+    if (args_bytes(a, OPT_MEMORY, &memory, err)) return err->status;
+    if (args_bytes(a, OPT_DEVICE_MEMORY, &device_memory, err)) return err->status;
+    if (device && !strcmp(device, "cuda")) device = "cuda:0";
+    bool cpu = device && !strcmp(device, "cpu"), any = !device || !strcmp(device, "auto");
+    cuzk_engine_options o = {.size = sizeof o,
+                             .threads = (unsigned)threads,
+                             .memory_bytes = memory,
+                             .device_memory_bytes = device_memory,
+                             .synthesis_workers = pw,
+                             .device_workers = gw,
+                             .devices = device,
+                             .policy = cpu   ? CUZK_CPU
+                                       : any ? CUZK_PREFER_GPU
+                                             : CUZK_REQUIRE_GPU,
+                             .development_keys = a->given[OPT_DEV_KEY]};
+    return cuzk_engine_start(&e->engine, &o, err);
+}
+
+cuzk_status bench_engine_open(bench_target **out, const args *a, const bench_input *in, unsigned pw, unsigned gw,
+                              cuzk_error *err) {
+    static const bench_target_ops ops = {engine_prove, engine_sample, engine_finish, engine_close};
+    bool already;
+    double seconds;
+    *out = NULL;
+    engine_target *e = calloc(1, sizeof *e);
+    if (!e) return cuzk_fail(err, CUZK_MEMORY, "no memory for an engine");
+    *e = (engine_target){.base = {.ops = &ops, .sample_every = 0.1}, .a = a};
+    if (start(e, a, pw, gw, err)) {
+        free(e);
+        return err->status;
+    }
+    /* The key's loading is done once and belongs to no proof. */
+    if (cuzk_engine_preload(e->engine, in->circuit, &already, &seconds, err)) {
+        engine_close(&e->base);
+        return err->status;
+    }
+    note("key and shape of %s loaded in %.2f s", in->circuit, seconds);
+    *out = &e->base;
+    return CUZK_OK;
+}
