@@ -254,7 +254,7 @@ static cuzk_status drive(rpc_client *c, double until, cuzk_error *err) {
         /* In short turns: a signal that comes just before poll(2) sets `cancel` unseen. */
         if (poll(&p, 1, left < 0.2 ? (int)(left * 1000) + 1 : 200) < 0 && errno != EINTR) c->broken = true;
     }
-    write_out(c); /* acknowledgements */
+    if (!c->broken) write_out(c); /* acknowledgements */
     if (c->now->ended) return CUZK_OK;
     cuzk_fail(err, CUZK_UNREACHABLE, "the connection to the daemon ended before its answer");
     cuzk_fail_where(err, "%s", c->address.text);

@@ -156,20 +156,28 @@ static void handle_prove(rpc_call *c) {
     rpc_submission in;
     cuzk_job_ticket ticket;
     c->prove = true;
+    bool was_read = false;
     cuzk_status s = rpc_submission_read(&in, c->message, c->length, true, &err);
-    if (!s) s = engine_submit_wait(c->server->engine, &in.job, &ticket, &c->seq, &err);
     if (!s) {
-        memcpy(c->job_id, ticket.job_id, sizeof c->job_id);
+        was_read = true;
+        memcpy(c->job_id, in.request_id, sizeof c->job_id);
         snprintf(c->kind, sizeof c->kind, "%s", in.job.kind);
         c->cancel_on_disconnect = in.cancel_on_disconnect;
+        s = engine_submit_wait(c->server->engine, &in.job, &ticket, &c->seq, &err);
     }
+    if (!s) memcpy(c->job_id, ticket.job_id, sizeof c->job_id);
     rpc_submission_free(&in);
     call_release_message(c);
     if (!s) {
         await_add(c);
         return;
     }
-    call_fail_status(c, &err);
+    /* The older daemon found faults of a job's input later, and told them in the answer. */
+    const cuzk_job_result bad_input = {.state = CUZK_JOB_FAILED, .error = err};
+    if (was_read && (s == CUZK_MALFORMED || s == CUZK_FOREIGN || s == CUZK_UNSATISFIED))
+        answer_result(c, &bad_input, false);
+    else
+        call_fail_status(c, &err);
     work_done(c);
 }
 
