@@ -29,7 +29,7 @@ const char *cuzk_key_origin_name(cuzk_key_origin origin); /* "official", "develo
 typedef enum cuzk_key_check {
     CUZK_KEY_TRUSTED, /* what the conversion found is believed while the file is the same (device, inode, size, times)
                        */
-    CUZK_KEY_DIGEST,  /* the file's digest is computed again and compared */
+    CUZK_KEY_DIGEST,  /* the file's digest is computed again and compared, and the converted copy with the file */
     CUZK_KEY_FULL     /* every point is checked again: on the curve and in the subgroup */
 } cuzk_key_check;
 

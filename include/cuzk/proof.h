@@ -49,7 +49,7 @@ cuzk_status cuzk_prove(cuzk_context *context, cuzk_job *job, const cuzk_key *key
 /* Verifies the proofs of the given partitions (NULL: all, in order) of a job from its public inputs. valid[i] is filled
  * for each. OK: all valid. FALSE: some are not, err names the first. A proof that does not decode, or bytes of another
  * length, are FALSE too (then valid[] is false where no proof could be read). FOREIGN: the key has another number of
- * public inputs than the circuit. */
+ * public inputs than the circuit. USAGE: no proof is asked for. */
 cuzk_status cuzk_verify(cuzk_context *context, const cuzk_vk *vk, const cuzk_job *job, const unsigned *partitions,
                         size_t n_partitions, const uint8_t *proofs, size_t proofs_bytes, bool *valid, cuzk_error *err);
 

@@ -53,6 +53,7 @@ static cuzk_status fixed_load(run *r, const char *path, cuzk_error *err) {
     const size_t limit = (size_t)16 << 20;
     if (file_read(&text, path, limit, err)) return err->status;
     cuzk_status s = json_tree(&root, r->scratch, path, text.data, text.bytes, limit, err);
+    secure_wipe(text.data, text.bytes);
     buffer_free(&text);
     if (s) return s;
     r->fixed = json_member(root, "proofs");

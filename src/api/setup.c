@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include "base/cpu.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "groth16/setup.h"
 
 /* A key with a known trapdoor under an official name in the official folder would be taken for the real one. */
@@ -66,6 +67,33 @@ cuzk_status cuzk_setup(cuzk_context *context, cuzk_circuit *h, const char *folde
     return CUZK_OK;
 }
 
+/* Both files there, whole, and of this circuit. Points are looked at where the key is converted, which is where they
+ * first can be wrong; the copy is kept, so that this is no work that opening the key does not need. */
+static cuzk_status sound(bool *yes, cuzk_context *context, cuzk_circuit *h, const char *path, const char *vk, bool tell,
+                         const cuzk_control *control, cuzk_error *err) {
+    proving_key key;
+    verifying_key small;
+    const shape *s;
+    *yes = false;
+    if (!file_exists(path) || !file_exists(vk)) return CUZK_OK;
+    cuzk_status status = api_shape(h, &s, control, err);
+    if (status) return status;
+    status = verifying_key_open(&small, vk, err);
+    if (!status) {
+        verifying_key_free(&small);
+        status = proving_key_open(&key, path, KEY_CHECK_TRUSTED, context->pool, control, err);
+    }
+    if (!status) {
+        status = proving_key_fits(&key, s, err);
+        proving_key_close(&key);
+    }
+    *yes = status == CUZK_OK;
+    if (status != CUZK_KEY_DAMAGED && status != CUZK_MALFORMED && status != CUZK_FOREIGN) return status;
+    if (tell)
+        log_warn("a development key in the cache folder is damaged and is made again: %s (%s)", err->where, err->what);
+    return CUZK_OK;
+}
+
 static void waiting(void *user) {
     api_stage(user, "waiting for another process that makes this key");
 }
@@ -78,12 +106,14 @@ cuzk_status cuzk_key_development(cuzk_context *context, cuzk_circuit *h, char *p
     if (file_cache_folder(folder, sizeof folder, "dev-keys", err)) return err->status;
     if (join(path, path_bytes, folder, h->c, "params", err)) return err->status;
     if (join(vk, sizeof vk, folder, h->c, "vk", err)) return err->status;
-    if (file_exists(path) && file_exists(vk)) return CUZK_OK;
+    bool have;
+    if (sound(&have, context, h, path, vk, false, control, err)) return err->status;
+    if (have) return CUZK_OK;
     /* One process makes the key; the others wait for it and find it there. */
     cuzk_control copy = control ? *control : (cuzk_control){0};
     if (file_lock(&lock, path, waiting, &copy, err)) return err->status;
-    cuzk_status status = CUZK_OK;
-    if (!file_exists(path) || !file_exists(vk)) {
+    cuzk_status status = sound(&have, context, h, path, vk, true, control, err);
+    if (!status && !have) {
         /* A process that was killed between the two renames left one of them; half a key is of no use. */
         remove(path);
         remove(vk);

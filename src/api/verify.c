@@ -21,6 +21,11 @@ static cuzk_status length_false(size_t n, size_t proofs_bytes, cuzk_error *err) 
     return cuzk_fail_found(err, "%zu bytes", proofs_bytes);
 }
 
+/* Nothing verified is not "all valid". */
+static cuzk_status no_proof(cuzk_error *err) {
+    return cuzk_fail(err, CUZK_USAGE, "there is no proof to verify");
+}
+
 static cuzk_status count_foreign(const cuzk_vk *vk, size_t n_inputs, cuzk_error *err) {
     cuzk_fail(err, CUZK_FOREIGN, "the number of public inputs is not that of the verifying key");
     cuzk_fail_expected(err, "%zu", cuzk_vk_inputs(vk));
@@ -31,6 +36,7 @@ cuzk_status cuzk_verify(cuzk_context *context, const cuzk_vk *vk, const cuzk_job
                         size_t n_partitions, const uint8_t *proofs, size_t proofs_bytes, bool *valid, cuzk_error *err) {
     (void)context;
     size_t n = partitions ? n_partitions : h->j.partitions, n_inputs = cuzk_job_public_count(h);
+    if (n == 0) return no_proof(err);
     memset(valid, 0, n * sizeof *valid);
     for (size_t i = 0; i < n && partitions; i++) {
         if (partitions[i] < h->j.partitions) continue;
@@ -77,6 +83,7 @@ cuzk_status cuzk_verify_groth16(cuzk_context *context, const cuzk_vk *vk, const 
     (void)context;
     size_t want = cuzk_vk_inputs(vk);
     cuzk_status result = CUZK_OK;
+    if (n == 0) return no_proof(err);
     memset(valid, 0, n * sizeof *valid);
     fr *in = calloc(want ? want : 1, sizeof *in);
     if (!in) return cuzk_fail(err, CUZK_MEMORY, "no memory for %zu public inputs", want);

@@ -114,11 +114,11 @@ void json_put_double(json_out *o, double v) {
         o->failed = true;
         return;
     }
-    char text[40];
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, v);
-        if (strtod(text, NULL) == v) break;
-    }
+    char text[32], local[32];
+    int digits = 15;
+    do snprintf(local, sizeof local, "%.*g", digits, v); /* read back as it is written: by the locale */
+    while (strtod(local, NULL) != v && digits++ < 17);
+    text_double(text, digits < 17 ? digits : 17, v);
     put_number(o, text);
 }
 

@@ -1,6 +1,7 @@
 /* Hex, base64 (RFC 4648 §4), UTF-8 (RFC 3629), sizes; see base/text.h. */
 #include "base/text.h"
 
+#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -169,6 +170,15 @@ bool text_is_utf8(const char *s, size_t len) {
     return true;
 }
 
+void text_double(char out[32], int digits, double v) {
+    /* The C locale's object is a constant of the C library; setting it concerns this thread alone. */
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0), before = plain ? uselocale(plain) : (locale_t)0;
+    snprintf(out, 32, "%.*g", digits, v);
+    if (!plain) return;
+    uselocale(before);
+    freelocale(plain);
+}
+
 void text_size(char out[24], uint64_t bytes) {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     if (bytes < 1024) {
@@ -182,7 +192,8 @@ void text_size(char out[24], uint64_t bytes) {
         v /= 1024;
         u++;
     }
-    snprintf(out, 24, "%.1f %s", v, units[u]);
+    unsigned tenths = (unsigned)(v * 10 + 0.5); /* the decimal point is not the locale's */
+    snprintf(out, 24, "%u.%u %s", tenths / 10, tenths % 10, units[u]);
 }
 
 /* Edit distance, small words only. */

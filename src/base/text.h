@@ -20,6 +20,8 @@ bool text_u64(uint64_t *out, const char *s, size_t len); /* decimal digits only,
  * that does not end within len. */
 size_t text_utf8_char(const char *s, size_t len);
 bool text_is_utf8(const char *s, size_t len);
+/* printf's %.*g with a decimal point whatever the process's locale says. out holds 32 bytes; digits ≤ 17. */
+void text_double(char out[32], int digits, double v);
 /* "2.7 MiB", for people. */
 void text_size(char out[24], uint64_t bytes);
 /* The word of the list that looks most like this one, or NULL when none does: for "did you mean". */

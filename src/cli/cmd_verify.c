@@ -1,11 +1,10 @@
 /* verify KIND, verify groth16. */
 #include "cli/cli.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/file.h"
-#include "base/text.h"
+#include "format/public_inputs.h"
 
 #define PROOF_FILE_LIMIT ((size_t)16 << 20)
 #define INPUTS_FILE_LIMIT ((size_t)64 << 20)
@@ -66,39 +65,10 @@ cuzk_status cmd_verify(const args *a, json_out *o, cuzk_error *err) {
 
 /* ---- verify groth16 ---- */
 
-typedef struct inputs {
-    uint8_t (*element)[32];
-    size_t n;
-} inputs;
-
-static cuzk_status bad_line(const char *path, size_t line, const char *found, size_t len, cuzk_error *err) {
-    cuzk_fail(err, CUZK_MALFORMED, "a public input is not a number");
-    cuzk_fail_where(err, "%s, line %zu", path, line);
-    cuzk_fail_expected(err, "64 hexadecimal digits");
-    return cuzk_fail_found(err, "%.*s", (int)(len < 80 ? len : 80), found);
-}
-
-/* One element a line; the last line may be empty. */
-static cuzk_status read_inputs(inputs *out, const char *path, cuzk_error *err) {
-    buffer text = {0};
+static cuzk_status read_inputs(public_inputs *out, const char *path, cuzk_error *err) {
+    buffer text;
     if (file_read(&text, path, INPUTS_FILE_LIMIT, err)) return err->status;
-    const char *p = text.data, *end = p + text.bytes;
-    cuzk_status s = CUZK_OK;
-    out->element = calloc(text.bytes / 65 + 2, sizeof *out->element);
-    if (!out->element) s = cuzk_fail(err, CUZK_MEMORY, "no memory for public inputs");
-    for (size_t line = 1; p < end && !s; line++) {
-        const char *stop = memchr(p, '\n', (size_t)(end - p));
-        size_t len = (size_t)((stop ? stop : end) - p);
-        const char *next = stop ? stop + 1 : end;
-        while (len && isspace((unsigned char)p[len - 1])) len--;
-        if (!len && next == end) break;
-        if (len != 64 || !text_unhex(out->element[out->n], 32, p, len)) {
-            s = bad_line(path, line, p, len, err);
-        } else {
-            out->n++;
-        }
-        p = next;
-    }
+    cuzk_status s = public_inputs_read(out, path, text.data, text.bytes, err);
     buffer_free(&text);
     return s;
 }
@@ -107,7 +77,7 @@ cuzk_status cmd_verify_groth16(const args *a, json_out *o, cuzk_error *err) {
     size_t n = a->n_list[OPT_INPUTS];
     cuzk_vk *vk = NULL;
     buffer proof = {0};
-    inputs *in = calloc(n, sizeof *in);
+    public_inputs *in = calloc(n, sizeof *in);
     const uint8_t(**elements)[32] = calloc(n, sizeof *elements);
     size_t *counts = calloc(n, sizeof *counts);
     bool *valid = calloc(n, sizeof *valid);
@@ -129,7 +99,7 @@ cuzk_status cmd_verify_groth16(const args *a, json_out *o, cuzk_error *err) {
         put_valid(o, valid, n);
         if (s) put_reason(o, err);
     }
-    for (size_t i = 0; in && i < n; i++) free(in[i].element);
+    for (size_t i = 0; in && i < n; i++) public_inputs_free(&in[i]);
     free(in);
     free(elements);
     free(counts);

@@ -180,6 +180,12 @@ int main(int argc, char **argv) {
     signals_setup(json);
     int before = leading_options(argc, argv);
     const command *c = find_command(argc - before, argv + before, &words);
+    for (int i = 0; i < before && !c && before == argc && !help; i++) { /* `cuzk --version` is `cuzk version` */
+        if (strcmp(argv[i], "--version")) continue;
+        argv[i] = argv[before - 1];
+        argv[--before] = "version";
+        c = find_command(1, argv + before, &words);
+    }
     if (!c && (help || (before < argc && !strcmp(argv[before], "help")))) {
         help_all(stdout);
         return help_status();

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cuzk/context.h"
 
 enum { MAX_KINDS = ENGINE_KINDS_MAX + 4 };
@@ -62,7 +63,9 @@ static void sample(const metrics *m, const char *name, uint64_t value, const cha
 static void sample_seconds(const metrics *m, const char *name, double value, const char *const *labels) {
     fputs(name, m->f);
     put_labels(m, labels);
-    fprintf(m->f, " %.9g\n", value);
+    char text[32];
+    text_double(text, 9, value);
+    fprintf(m->f, " %s\n", text);
 }
 
 #define LABELS(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -174,7 +177,7 @@ static void put_histogram(const metrics *m, const char *name, const trace_histog
     for (int i = 0; i < TRACE_BUCKETS; i++) {
         sum += h->buckets[i];
         if (i < TRACE_BUCKETS - 1) {
-            snprintf(bound, sizeof bound, "%g", trace_bounds[i]);
+            text_double(bound, 6, trace_bounds[i]);
         } else {
             strcpy(bound, "+Inf");
         }

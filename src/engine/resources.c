@@ -516,7 +516,7 @@ static resource_view view_locked(const resource *e) {
     if (e->busy) return v; /* the rest belongs to the thread that is at it */
     if (e->key) v.tier = e->resident ? RESOURCE_RESIDENT : RESOURCE_MAPPED;
     v.charged_bytes = e->shape_charge.bytes + e->key_charge.bytes;
-    v.idle_seconds = e->references || !e->used_at ? 0 : cpu_monotonic_seconds() - e->used_at;
+    v.idle_seconds = e->references || e->used_at <= 0 ? 0 : cpu_monotonic_seconds() - e->used_at;
     return v;
 }
 

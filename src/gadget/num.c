@@ -13,14 +13,6 @@ void num_inputize(cs *c, const num *x) {
     if (c->structure) lc_enforce_product(c, input, CS_ONE, x->var);
 }
 
-num num_square(cs *c, const num *x) {
-    fr v;
-    if (c->values) fr_sqr(&v, &x->value);
-    num r = num_alloc(c, &v);
-    if (c->structure) lc_enforce_product(c, x->var, x->var, r.var);
-    return r;
-}
-
 void num_equal(cs *c, const num *a, const num *b) {
     if (c->structure) lc_enforce_product(c, a->var, CS_ONE, b->var);
 }

@@ -16,7 +16,6 @@ num num_alloc(cs *c, const fr *value);
 /* New public input i; i * 1 = x. */
 void num_inputize(cs *c, const num *x);
 /* New y; x * x = y. */
-num num_square(cs *c, const num *x);
 /* a * 1 = b. */
 void num_equal(cs *c, const num *a, const num *b);
 /* New y; (a + b) * 1 = y. */

@@ -250,7 +250,11 @@ static cuzk_status run_checks(const proving_key *k, const key_opening *o, key_ch
         return digest_fault(err, k->path, "the key has a published verifying key but not the published BLAKE2b digest",
                             official->params, o->header.blake2b, sizeof official->params);
     }
-    if (check == KEY_CHECK_DIGEST && !o->fresh) return check_digest(o, k->path, control, err);
+    if (check == KEY_CHECK_DIGEST && !o->fresh) {
+        /* The file is what it was; then the copy, which is what proofs are made with, must be what the file says. */
+        cuzk_status same = check_digest(o, k->path, control, err);
+        return same == CUZK_OK ? proving_key_doubt(k, p, control, err) : same;
+    }
     if (check != KEY_CHECK_FULL) return CUZK_OK;
     cuzk_status st = key_check_native(k, &o->view, p, control, err);
     if (st != CUZK_KEY_DAMAGED || o->fresh) return st;

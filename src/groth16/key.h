@@ -16,7 +16,7 @@
 
 typedef enum {
     KEY_CHECK_TRUSTED, /* the converted copy's header only */
-    KEY_CHECK_DIGEST,  /* the file's digest is computed again and compared */
+    KEY_CHECK_DIGEST,  /* the file's digest is computed again and compared, and the copy with the file */
     KEY_CHECK_FULL     /* every point on the curve and in the subgroup */
 } key_check;
 

@@ -79,7 +79,9 @@ cuzk_status trapdoor_read(trapdoor *t, const char *path, cuzk_error *err) {
         s = trapdoor_member(members[i].out, object, members[i].name, path, err);
 done:
     arena_destroy(a);
+    secure_wipe(text.data, text.bytes);
     buffer_free(&text);
+    if (s != CUZK_OK) secure_wipe(t, sizeof *t);
     return s;
 }
 

@@ -125,7 +125,9 @@ static void combine_inputs(fr_canon *weights, const fr_canon *z, const fr *const
 cuzk_status groth16_verify_batch(const verifying_key *vk, const groth16_proof *proofs, const fr *const *inputs,
                                  size_t n_inputs, size_t n, pool *p, cuzk_error *err) {
     cuzk_status st = check_inputs(vk, n_inputs, err);
-    if (st != CUZK_OK || n == 0) return st;
+    if (st != CUZK_OK) return st;
+    /* Nothing was verified, so nothing is said to be true. */
+    if (n == 0) return cuzk_fail(err, CUZK_USAGE, "there is no proof to verify");
     if (n == 1) return groth16_verify(vk, proofs, inputs[0], n_inputs, err);
     fr_canon *z = calloc(n + vk->n_ic, sizeof *z), *weights = z ? z + n : NULL;
     g1_affine *left = calloc(n + 3, sizeof *left);

@@ -47,14 +47,6 @@ void g1_encode_uncompressed(uint8_t b[96], const g1_affine *p);
 void g2_encode_compressed(uint8_t b[96], const g2_affine *p);
 void g2_encode_uncompressed(uint8_t b[192], const g2_affine *p);
 
-/* One uncompressed point with range and curve check, without the subgroup: for keys, whose points are checked
- * otherwise. */
-static inline point_status g1_load_uncompressed(g1_affine *out, const uint8_t b[96]) {
-    return g1_decode_uncompressed(out, b, SUBGROUP_SKIP);
-}
-static inline point_status g2_load_uncompressed(g2_affine *out, const uint8_t b[192]) {
-    return g2_decode_uncompressed(out, b, SUBGROUP_SKIP);
-}
 /* n points on end; stops at the first bad one, whose index goes to *bad (n when all are good). */
 point_status g1_load_many(g1_affine *out, const uint8_t *b, size_t n, subgroup_check check, size_t *bad);
 point_status g2_load_many(g2_affine *out, const uint8_t *b, size_t n, subgroup_check check, size_t *bad);

@@ -275,12 +275,6 @@ static cuzk_status ntt_transform(const ntt_domain *d, fr *a, bool inverse, bool 
     return s;
 }
 
-size_t ntt_scratch_bytes(unsigned log2, unsigned threads) {
-    (void)log2;
-    (void)threads;
-    return 0;
-}
-
 cuzk_status ntt_forward(const ntt_domain *d, fr *a, pool *p, const cuzk_control *c, const char *stage,
                         cuzk_error *err) {
     return ntt_transform(d, a, false, false, p, c, stage, err);

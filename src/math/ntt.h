@@ -25,8 +25,7 @@ void ntt_domain_destroy(ntt_domain *d);
 unsigned ntt_domain_log2(const ntt_domain *d);
 fr ntt_domain_omega(const ntt_domain *d);
 
-/* Bytes of temporary buffer (class NTT) that a transform allocates; 0 when it works in place only. */
-size_t ntt_scratch_bytes(unsigned log2, unsigned threads);
+/* All transforms work in place: nothing is allocated. */
 cuzk_status ntt_forward(const ntt_domain *d, fr *a, pool *p, const cuzk_control *c, const char *stage, cuzk_error *err);
 cuzk_status ntt_inverse(const ntt_domain *d, fr *a, pool *p, const cuzk_control *c, const char *stage, cuzk_error *err);
 cuzk_status ntt_coset_forward(const ntt_domain *d, fr *a, pool *p, const cuzk_control *c, const char *stage,

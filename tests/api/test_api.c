@@ -10,6 +10,8 @@
 #include <cmocka.h>
 #include "base/text.h"
 #include "cuzk/cuzk.h"
+#include "ref/groth16_case.h"
+#include "ref/sanitized.h"
 
 #define CUBE TEST_DATA "/tiny/cube"
 #define BAD TEST_DATA "/tiny/bad"
@@ -88,6 +90,38 @@ static void circuits(void **state) {
     assert_int_equal(cuzk_circuit_open(&c, "porep", 2049, NULL, &err), CUZK_USAGE);
     assert_int_equal(cuzk_circuit_open(&c, "porep", 2048, "no", &err), CUZK_USAGE);
     cuzk_circuit_close(NULL);
+}
+
+/* A development key of ours that is damaged is made again; nobody else has it. */
+static void damaged_development_key(void **state) {
+    (void)state;
+    cuzk_error err;
+    cuzk_circuit *c;
+    cuzk_key *key;
+    char path[4096], folder[256];
+    bool made;
+    case_folder_make(folder);
+    assert_int_equal(cuzk_circuit_open(&c, "window-post", 2048, NULL, &err), CUZK_OK);
+    assert_int_equal(cuzk_key_development(context, c, path, sizeof path, &made, NULL, &err), CUZK_OK);
+    assert_true(made);
+    for (int turn = TEST_SANITIZED; turn < 2; turn++) {
+        assert_int_equal(cuzk_key_development(context, c, path, sizeof path, &made, NULL, &err), CUZK_OK);
+        assert_false(made);
+        FILE *f = fopen(path, "r+b"); /* a byte of a point, then the file's end */
+        assert_non_null(f);
+        if (turn == 0) {
+            assert_int_equal(fseek(f, -1000, SEEK_END), 0);
+            assert_int_equal(fputc(0xff, f), 0xff);
+        } else {
+            assert_int_equal(ftruncate(fileno(f), 100000), 0);
+        }
+        assert_int_equal(fclose(f), 0);
+        assert_int_equal(cuzk_key_open(&key, context, path, CUZK_KEY_TRUSTED, NULL, &err), CUZK_KEY_DAMAGED);
+        assert_int_equal(cuzk_key_development(context, c, path, sizeof path, &made, NULL, &err), CUZK_OK);
+        assert_true(made);
+    }
+    cuzk_circuit_close(c);
+    case_folder_remove(folder);
 }
 
 /* ---- jobs ---- */
@@ -302,9 +336,10 @@ static void setup_refuses(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(contexts),   cmocka_unit_test(circuits),     cmocka_unit_test(jobs),
-        cmocka_unit_test(keys),       cmocka_unit_test(official_key), cmocka_unit_test(verify_groth16),
-        cmocka_unit_test(verify_job), cmocka_unit_test(cancelled),    cmocka_unit_test(setup_refuses),
+        cmocka_unit_test(contexts),      cmocka_unit_test(circuits),     cmocka_unit_test(jobs),
+        cmocka_unit_test(keys),          cmocka_unit_test(official_key), cmocka_unit_test(verify_groth16),
+        cmocka_unit_test(verify_job),    cmocka_unit_test(cancelled),    cmocka_unit_test(damaged_development_key),
+        cmocka_unit_test(setup_refuses),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }

@@ -5,9 +5,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/random.h"
 #include "base/text.h"
 
@@ -123,6 +125,34 @@ static void sizes_for_people(void **state) {
     }
 }
 
+/* A library's host may have set a locale with another decimal point. */
+static void numbers_of_any_locale(void **state) {
+    (void)state;
+    static const char *const names[] = {"C", "de_DE.UTF-8", "de_DE.utf8", "de_DE", "fr_FR.UTF-8", "fr_FR.utf8"};
+    unsigned commas = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char out[32];
+        if (!setlocale(LC_ALL, names[i])) continue;
+        commas += strcmp(localeconv()->decimal_point, ",") == 0;
+        text_double(out, 9, 0.0625);
+        assert_string_equal(out, "0.0625");
+        text_double(out, 17, -1.0 / 3);
+        assert_string_equal(out, "-0.33333333333333331");
+        text_double(out, 6, 1e300);
+        assert_string_equal(out, "1e+300");
+        text_size(out, 2831155);
+        assert_string_equal(out, "2.7 MiB");
+        json_out *o = json_out_create();
+        json_put_double(o, 0.1);
+        size_t n;
+        const char *text = json_out_text(o, &n);
+        assert_int_equal(strncmp(text, "0.1", 3), 0);
+        json_out_destroy(o);
+    }
+    setlocale(LC_ALL, "C");
+    if (!commas) print_message("no locale with a decimal comma is installed\n");
+}
+
 static void utf8(void **state) {
     (void)state;
     static const char *const right[] = {"",
@@ -163,6 +193,7 @@ int main(void) {
         cmocka_unit_test(numbers),
         cmocka_unit_test(sizes),
         cmocka_unit_test(sizes_for_people),
+        cmocka_unit_test(numbers_of_any_locale),
         cmocka_unit_test(utf8),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

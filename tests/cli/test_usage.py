@@ -139,6 +139,10 @@ class Form(CliTest):
         self.assertTrue(all(d.startswith("cuda:") for d in v["devices"][1:]), v)
         portable = self.cuzk("version", "--json", env={"CUZK_CPU": "portable"}).json
         self.assertEqual(portable["kernels"], "portable")
+        self.assertEqual(self.cuzk("--version", "--json").json, v)
+        self.assertEqual(self.cuzk("--json", "--version").json, v)
+        self.assertIn(v["version"], self.cuzk("--version").out.decode())
+        self.assertIn("nonsense", self.fails(2, "--version", "nonsense")["what"])
 
     def test_quiet_is_silent(self):
         a = self.cuzk("vanilla", "verify", "porep", "--c1", C1, "--quiet", "--json")

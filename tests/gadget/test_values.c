@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "gadget/insert.h"
 #include "gadget/merkle.h"
+#include "gadget/mul.h"
 #include "gadget/multi_eq.h"
 #include "gadget/pack.h"
 #include "gadget/poseidon.h"
@@ -232,7 +233,7 @@ static void num_circuit(cs *c, const void *params, const void *instance) {
     (void)params;
     num x = num_alloc(c, c->values ? &v[0] : NULL), y = num_alloc(c, c->values ? &v[1] : NULL);
     num_inputize(c, &x);
-    num s = num_square(c, &x), t = num_sum(c, &s, &y);
+    num s = num_mul(c, &x, &x), t = num_sum(c, &s, &y);
     boolean yes = boolean_alloc(c, true), no = boolean_alloc(c, false);
     num a = num_pick(c, yes, &x, &y), b = num_pick(c, no, &x, &y), d = num_pick(c, boolean_not(yes), &x, &y);
     num_to_bits_packed(c, bits, &t);

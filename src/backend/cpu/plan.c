@@ -35,7 +35,7 @@ static stage_bytes bytes_of(const shape *s, unsigned threads) {
         .witness = pages(shape_is_lazy(s) ? witness_lazy_bytes(s) : witness_bytes(s)),
         .pass = witness_each_copy_bytes(s, threads),
         .eval_one = pages((uint64_t)m * sizeof(fr)),
-        .ntt = pages(ntt_domain_bytes(log2)) + pages(ntt_scratch_bytes(log2, threads)),
+        .ntt = pages(ntt_domain_bytes(log2)),
         .msm_h = pages(msm_g1_scratch_bytes(m - 1, threads)),
         .lists = pages(query_work_bytes(s, threads)),
     };
