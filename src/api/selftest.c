@@ -6,6 +6,8 @@
  */
 #include "api/selftest.h"
 
+#include <stdio.h>
+#include "backend/cuda/backend.h"
 #include "base/cpu.h"
 #include "math/kernels.h"
 
@@ -41,6 +43,31 @@ static bool run_one(const selftest_env *env, const entry *e, const char *kernels
     return check.passed;
 }
 
+/* The devices that this context may prove on, against the CPU. */
+static unsigned run_devices(const selftest_env *env, void (*each)(void *user, const cuzk_selftest_check *check),
+                            void *user) {
+    const cuzk_context *c = env->context;
+    const backend *cuda = c->device == DEVICE_CPU ? NULL : backend_cuda(NULL);
+    unsigned failed = 0;
+    for (unsigned d = 0; cuda && d < cuda->device_count(); d++) {
+        if (c->device == DEVICE_CUDA && d != c->cuda_device) continue;
+        char name[64];
+        cuzk_error fault;
+        snprintf(name, sizeof name, "device cuda:%u: sums of points, quotient", d);
+        api_stage(env->control, "device");
+        double start = cpu_monotonic_seconds();
+        cuzk_status s = backend_cuda_self_test(d, c->pool, &fault);
+        cuzk_selftest_check check = {.name = name,
+                                     .kernels = "",
+                                     .passed = s == CUZK_OK,
+                                     .seconds = cpu_monotonic_seconds() - start,
+                                     .detail = s == CUZK_OK ? "" : fault.what};
+        if (each) each(user, &check);
+        failed += !check.passed;
+    }
+    return failed;
+}
+
 cuzk_status cuzk_selftest(cuzk_context *context, void (*each)(void *user, const cuzk_selftest_check *check), void *user,
                           const cuzk_control *control, cuzk_error *err) {
     size_t versions;
@@ -57,6 +84,7 @@ cuzk_status cuzk_selftest(cuzk_context *context, void (*each)(void *user, const 
         }
         math_kernels_use(NULL);
     }
+    if (!s) failed += run_devices(&env, each, user);
     if (s || !failed) return s;
     cuzk_fail(err, CUZK_FALSE, "%u of the checks failed: this machine or this build computes wrongly", failed);
     return cuzk_fail_hint(err, "do not use its proofs; try another machine, and please report this");

@@ -60,9 +60,7 @@ static void *synthesize(void *user) {
         pthread_mutex_unlock(&l->lock);
         if (k >= l->total) return NULL;
         cuzk_error e;
-        const circuit *c = &l->j->circuit;
-        cuzk_status s = witness_write(&l->w[k % AHEAD], l->sh, c->kind->synthesize, c->params,
-                                      c->kind->instance(l->j, k % l->j->partitions), &e);
+        cuzk_status s = job_witness(&l->w[k % AHEAD], l->j, l->sh, k % l->j->partitions, &e);
         assert(s == CUZK_OK);
         pthread_mutex_lock(&l->lock);
         l->ready[k % AHEAD] = true;
@@ -158,6 +156,7 @@ int main(int argc, char **argv) {
     printf(", checked %.2f s", since(&mark));
     shape *sh;
     must(shape_record(&sh, j.circuit.kind->synthesize, j.circuit.params, NULL, &err));
+    if (j.circuit.kind->lazy_blocks) shape_make_lazy(sh);
     printf(", shape %.2f s (%.0f MB)\n", since(&mark), (double)shape_bytes(sh) / 1e6);
     fr t[5];
     for (int i = 0; i < 5; i++) must(fr_random(&t[i], &err));
@@ -168,8 +167,7 @@ int main(int argc, char **argv) {
     for (int round = 0; round < 3; round++) { /* one partition alone */
         witness w;
         double alone = cpu_monotonic_seconds();
-        must(
-            witness_write(&w, sh, j.circuit.kind->synthesize, j.circuit.params, j.circuit.kind->instance(&j, 0), &err));
+        must(job_witness(&w, &j, sh, 0, &err));
         double synthesis = cpu_monotonic_seconds() - alone;
         prove_request q = {.key = &key, .shape = sh, .witness = &w};
         must(groth16_blinding(&q.r, &q.s, &err));
@@ -182,7 +180,7 @@ int main(int argc, char **argv) {
     }
     uint64_t live, peak;
     prove_plan plan;
-    must(gpu->plan(0, sh, 1, 0, 0, &plan, &err));
+    must(gpu->plan(0, sh, pool_threads(p), 0, 0, &plan, &err));
     backend_cuda_memory(0, &live, &peak);
     printf("device bytes: plan of one proof %llu; live %llu\n", (unsigned long long)plan.device_bytes,
            (unsigned long long)live);

@@ -1,12 +1,14 @@
 /* Whole proofs on a CUDA device against the CPU's bytes, for a machine with a device.
  *
- * cuda_proofs: chains of 3 to 200,000 constraints around the powers of two, proofs that overlap, one abandoned, and
- * keys made on the device against the CPU's keys; last, that all device memory was given back.
+ * cuda_proofs: the self test; chains of 3 to 200,000 constraints around the powers of two, proofs that overlap, one
+ * abandoned, a lazy witness, and keys made on the device against the CPU's keys; witnesses that satisfy nothing,
+ * cancelling, a failure of each of the first calls to the device; last, that all memory was given back.
  *
  * cuda_proofs bench LOG2: times of one size.
  */
 #undef NDEBUG
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,6 +137,145 @@ static void made_key(const backend *gpu, uint64_t constraints) {
     case_free(&c);
 }
 
+/* ---- a circuit of blocks alone, whose witness may be lazy ---- */
+
+typedef struct blocks {
+    uint32_t copies;
+    unsigned bits, fields; /* of a block */
+} blocks;
+
+static void enforce_product(cs *c, cs_var a, cs_var b, cs_var result) {
+    if (!c->structure) return;
+    arena_mark mark = cs_save(c);
+    cs_lc x[3];
+    const cs_var v[3] = {a, b, result};
+    for (int i = 0; i < 3; i++) {
+        cs_lc_init(&x[i]);
+        cs_lc_add_one(c, &x[i], v[i]);
+    }
+    cs_enforce(c, &x[0], &x[1], &x[2]);
+    cs_release(c, mark);
+}
+
+/* y = its number, public; squares of it one after the other; bits. */
+static void blocks_run(cs *c, const void *params, const void *instance) {
+    const blocks *p = params;
+    for (uint32_t i = 0; i < p->copies; i++) {
+        if (cs_block_begin(c, i, p->copies)) {
+            fr x;
+            if (instance) fr_from_u64(&x, *(const uint32_t *)instance + i);
+            cs_var last = cs_input(c, &x), bits = cs_alloc_bits(c, p->bits, 0x9e3779b97f4a7c15u * (i + 1));
+            for (unsigned k = 0; k < p->bits; k++) enforce_product(c, bits + k, bits + k, bits + k);
+            for (unsigned k = 0; k < p->fields; k++) {
+                if (instance) fr_sqr(&x, &x);
+                cs_var next = cs_alloc(c, &x);
+                enforce_product(c, last, last, next);
+                last = next;
+            }
+        }
+        cs_block_end(c);
+    }
+}
+
+static uint64_t told;
+static void told_bytes(void *user, uint64_t bytes) {
+    (void)user;
+    told = bytes;
+}
+
+static void lazy_witness(const backend *gpu) {
+    blocks p = {37, 50, 3000};
+    uint32_t start = 1000;
+    groth16_case c;
+    fr r, s, inputs[37];
+    uint8_t want[PROOF_BYTES], got[PROOF_BYTES];
+    prove_times t;
+    must(case_make(&c, folder, "lazy", blocks_run, &p, &start, NULL, threads, &err));
+    must(groth16_blinding(&r, &s, &err));
+    prove(backend_cpu(), &c, &r, &s, want, &t);
+    for (uint32_t i = 0; i < p.copies; i++) fr_from_u64(&inputs[i], start + i);
+    shape_make_lazy(c.shape);
+    assert(shape_is_lazy(c.shape) && gpu->lazy_witness);
+    for (int threaded = 0; threaded < 2; threaded++) {
+        prove_plan plan;
+        pool *workers = threaded ? threads : NULL;
+        must(gpu->plan(0, c.shape, workers ? pool_threads(workers) : 1, 0, 0, &plan, &err));
+        uint64_t before = buffer_total_stats().live_bytes;
+        buffer_reset_peaks();
+        witness w;
+        must(witness_write_lazy(&w, c.shape, c.run, c.params, c.instance, inputs, p.copies, &err));
+        prove_request q = {.key = &c.key, .shape = c.shape, .witness = &w, .r = r, .s = s, .holds = told_bytes};
+        groth16_proof proof;
+        must(groth16_prove(gpu, 0, &proof, &t, &q, workers, NULL, &err));
+        proof_write(&proof, got);
+        check(memcmp(want, got, PROOF_BYTES) == 0, "lazy witness, on all threads", (unsigned long long)threaded);
+        check(buffer_total_stats().peak_bytes - before == plan.host_bytes, "its host bytes are the plan's",
+              plan.host_bytes);
+        check(told == 4096, "host bytes told after the upload", told);
+    }
+    case_free(&c);
+}
+
+/* ---- what must fail ---- */
+
+static cuzk_status try_proof(const backend *gpu, const groth16_case *c, const fr *r, const fr *s, bool break_it,
+                             const cuzk_control *control, uint8_t out[PROOF_BYTES]) {
+    witness w;
+    prove_times t;
+    groth16_proof proof;
+    must(witness_write(&w, c->shape, c->run, c->params, c->instance, &err));
+    if (break_it) fr_dbl(&w.fields[w.n_fields / 2], &w.fields[w.n_fields / 2]);
+    prove_request q = {.key = &c->key, .shape = c->shape, .witness = &w, .r = *r, .s = *s};
+    cuzk_status st = groth16_prove(gpu, 0, &proof, &t, &q, threads, control, &err);
+    if (st == CUZK_OK) proof_write(&proof, out);
+    return st;
+}
+
+static void failing(const backend *gpu) {
+    chain_circuit params = {150000, 3, 100000};
+    fr start, r, s;
+    groth16_case c;
+    uint8_t want[PROOF_BYTES], got[PROOF_BYTES];
+    fr_from_u64(&start, 3);
+    must(case_make(&c, folder, "failing", chain_run, &params, &start, NULL, threads, &err));
+    must(groth16_blinding(&r, &s, &err));
+    backend_cuda_evict();
+    uint64_t live, peak, before = buffer_total_stats().live_bytes;
+    must(try_proof(gpu, &c, &r, &s, false, NULL, want));
+    check(try_proof(gpu, &c, &r, &s, true, NULL, got) == CUZK_UNSATISFIED, "a witness that does not satisfy", 0);
+    printf("      %s; %s\n", err.what, err.where);
+    atomic_int cancel = 1;
+    cuzk_control control = {.cancel = &cancel};
+    check(try_proof(gpu, &c, &r, &s, false, &control, got) == CUZK_CANCELLED, "cancelled", 0);
+    backend_cuda_memory(0, &live, &peak);
+    unsigned long long failures[2] = {0}, proofs = 0;
+    for (int memory = 0; memory < 2; memory++) {
+        bool right = true, all_back = true;
+        for (unsigned n = 1; n <= 60; n++) {
+            uint64_t now;
+            if (n % 2) backend_cuda_evict(); /* shape and key are made again, or are there */
+            backend_cuda_fail_at(n, memory);
+            cuzk_status st = try_proof(gpu, &c, &r, &s, false, NULL, got);
+            backend_cuda_fail_at(0, false);
+            if (st == CUZK_OK) {
+                proofs++;
+                right &= memcmp(want, got, PROOF_BYTES) == 0;
+            } else {
+                failures[memory]++;
+                right &= st == (memory ? CUZK_MEMORY : CUZK_DEVICE);
+            }
+            right &= try_proof(gpu, &c, &r, &s, false, NULL, got) == CUZK_OK && memcmp(want, got, PROOF_BYTES) == 0;
+            backend_cuda_memory(0, &now, &peak);
+            all_back &= now == live && buffer_total_stats().live_bytes == before;
+        }
+        check(right && failures[memory] > 10, memory ? "calls failing for lack of memory" : "calls failing as a fault",
+              failures[memory]);
+        check(all_back, "memory as before after each", (unsigned long long)live);
+    }
+    printf("      %llu proofs in spite of a failure\n", proofs);
+    case_free(&c);
+}
+
 static void bench(const backend *gpu, unsigned log2) {
     chain_circuit params = {((uint64_t)1 << log2) - 100, 10, (unsigned)(((uint64_t)1 << log2) * 9 / 10)};
     fr start, r, s;
@@ -180,6 +321,8 @@ int main(int argc, char **argv) {
     if (argc > 2 && strcmp(argv[1], "bench") == 0) {
         bench(gpu, (unsigned)atoi(argv[2]));
     } else {
+        must(backend_cuda_self_test(0, threads, &err));
+        check(true, "self test", 0);
         for (uint64_t n = 3; n <= 9; n++) chain(gpu, n, (uint32_t)n % 3, 1);
         for (unsigned k = 4; k <= 12; k += 2)
             for (int d = -1; d <= 1; d++) chain(gpu, ((uint64_t)1 << k) - 3 + (uint64_t)(d + 1) - 1, 2, 5);
@@ -187,6 +330,8 @@ int main(int argc, char **argv) {
         chain(gpu, 3000, 1000, 10);
         chain(gpu, 200000, 5, 150000);
         overlapping(gpu);
+        lazy_witness(gpu);
+        failing(gpu);
         made_key(gpu, 5);
         made_key(gpu, 1000);
         made_key(gpu, 70000);

@@ -1,19 +1,62 @@
 #!/usr/bin/env bash
-# On a machine with an NVIDIA device: the cross-backend tests, then the benchmarks; prints a short table last.
-#   tools/gpu/run.sh FOLDER [full]     FOLDER holds cuzk, libcuzk-cuda.so, cuda_kernels, cuda_proofs, cuda_full (ninja -C build/cuda)
-# `full` adds a whole 32 GiB PoRep (about 75 GB of device memory, two minutes).
+# On a machine with an NVIDIA device: builds, runs the tests that compare the device with the CPU, then the benchmarks,
+# and prints a short table last.
+#
+#   tools/gpu/run.sh [--tests | --kernels | --full] [FOLDER]
+#
+#   --tests    the comparisons only
+#   --kernels  and the kernels' times (the default)
+#   --full     and whole jobs of 32 GiB sectors: a PoRep, an update, a winning and a window PoSt (about 90 GB of device
+#              memory, 6 GB of host memory, four minutes)
+#   FOLDER     a CUDA build that is there; without it, build/gpu is built for this device (cmake, ninja, gcc, the CUDA
+#              toolkit 13, OpenSSL; yajl from CMAKE_PREFIX_PATH where the system has none)
 set -euo pipefail
-folder=$(cd "${1:?folder of a CUDA build}" && pwd)
+cd "$(dirname "$0")/../.."
+level=kernels folder=
+for word; do
+    case $word in
+    --tests | --kernels | --full) level=${word#--} ;;
+    -*) echo "run.sh: there is no option $word; see the head of tools/gpu/run.sh" >&2; exit 2 ;;
+    *) folder=$word ;;
+    esac
+done
+
+if [ -z "$folder" ]; then
+    folder=build/gpu
+    capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -1 | tr -d .)
+    [ "$capability" != 90 ] || capability=90a
+    command -v nvcc >/dev/null || tools/setup-cuda.sh
+    start=$SECONDS
+    cmake -S . -B $folder -G Ninja -DCMAKE_BUILD_TYPE=Release -DCUZK_CUDA=ON -DCUZK_DAEMON=OFF \
+        -DCUZK_CUDA_ARCHS="$capability" -DCUZK_WERROR=OFF -Wno-dev >/dev/null
+    cmake --build $folder --target cuzk_program cuzk-cuda cuda_kernels cuda_proofs cuda_full | tail -n 1
+    echo "built for compute capability $capability in $((SECONDS - start)) s"
+fi
+folder=$(cd "$folder" && pwd)
 export CUZK_CUDA_MODULE=$folder/libcuzk-cuda.so
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export CUZK_CACHE=$work/cache
-"$folder/cuda_proofs" 2>/dev/null | grep -v '^ok' || { echo "cuda_proofs failed"; exit 1; }
-"$folder/cuda_kernels" bench >"$work/kernels" || { cat "$work/kernels"; exit 1; }
-"$folder/cuda_proofs" bench 20 >"$work/proofs" 2>/dev/null
-if [ "${2:-}" = full ]; then
-    "$folder/cuzk" synth-sector porep --size 32GiB --seed 1 --out "$work/sector" >/dev/null 2>&1
-    "$folder/cuda_full" porep "$work/sector/c1.json" 2 >"$work/full"
-fi
+
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader
-for part in kernels proofs full; do [ ! -f "$work/$part" ] || cat "$work/$part"; done
+echo "commit $(git rev-parse --short HEAD 2>/dev/null || echo unknown), $(nproc) host cores"
+"$folder/cuzk" selftest --device cuda | tail -n 3
+"$folder/cuda_proofs" >"$work/proofs" 2>"$work/log" || { cat "$work/proofs" "$work/log"; exit 1; }
+tail -n 1 "$work/proofs"
+if [ $level = tests ]; then
+    "$folder/cuda_kernels"
+    exit
+fi
+"$folder/cuda_kernels" bench
+"$folder/cuda_proofs" bench 20 2>/dev/null
+[ $level = full ] || exit 0
+for kind in porep snap winning-post window-post; do
+    sector=$work/$kind
+    "$folder/cuzk" synth-sector $kind --size 32GiB --seed 1 --out "$sector" >/dev/null 2>&1
+    case $kind in
+    porep) "$folder/cuda_full" porep "$sector/c1.json" 2 ;;
+    winning-post) "$folder/cuda_full" $kind "$sector/request.json" "$sector"/vanilla-*.bin 20 ;;
+    *) "$folder/cuda_full" $kind "$sector/request.json" "$sector"/vanilla-*.bin 1 ;;
+    esac
+    rm -rf "$sector"
+done

@@ -81,6 +81,8 @@ static gpu_key_source key_source(const proving_key *k) {
 
 /* ---- proofs ---- */
 
+#define PENDING_BYTES 4096u /* a pending proof's tracked bytes on the host */
+
 struct pending_proof {
     buffer self; /* class WITNESS: r and s are secret */
     const proving_key *key;
@@ -93,7 +95,7 @@ struct pending_proof {
 
 static void cuda_abandon(pending_proof *d) {
     if (!d) return;
-    api->proof_destroy(d->gpu);
+    if (d->gpu) api->proof_destroy(d->gpu);
     resident_give(d->shape);
     resident_give(d->resident_key);
     buffer self = d->self;
@@ -101,54 +103,81 @@ static void cuda_abandon(pending_proof *d) {
 }
 
 static cuzk_status take_residents(pending_proof *d, unsigned device, const prove_request *req, cuzk_error *err) {
-    shape_source s;
-    cuzk_status st = shape_source_make(&s, req->shape, &req->key->root, err);
-    if (st != CUZK_OK) return st;
+    cuzk_status st = CUZK_OK;
+    d->shape = resident_take_present(device, shape_id(req->shape), false);
+    if (!d->shape) {
+        shape_source s;
+        st = shape_source_make(&s, req->shape, &req->key->root, err);
+        if (st != CUZK_OK) return st;
+        st = resident_take(&d->shape, device, shape_id(req->shape), false, resident_make_shape, &s.gpu, err);
+        shape_source_free(&s);
+    }
     gpu_key_source k = key_source(req->key);
-    st = resident_take(&d->shape, device, shape_id(req->shape), false, resident_make_shape, &s.gpu, err);
     if (st == CUZK_OK) st = resident_take(&d->resident_key, device, req->key->id, true, make_key, &k, err);
-    shape_source_free(&s);
     return st;
+}
+
+static cuzk_status check_witness(const prove_request *q, cuzk_error *err) {
+    cs_counts n = shape_counts(q->shape);
+    const witness *w = q->witness;
+    uint64_t fields = shape_fields(q->shape);
+    if (w->n_inputs == n.inputs && w->n_aux == n.aux && w->n_fields == fields) {
+        if (fr_is_one(&w->inputs[0])) return CUZK_OK; /* evaluation takes ONE for granted, the sums do not */
+        return cuzk_fail(err, CUZK_UNSATISFIED, "the witness's first input is not one");
+    }
+    cuzk_fail(err, CUZK_FOREIGN, "the witness belongs to another circuit");
+    cuzk_fail_expected(err, "%" PRIu64 " inputs, %" PRIu64 " auxiliary variables, %" PRIu64 " of them field elements",
+                       n.inputs, n.aux, fields);
+    return cuzk_fail_found(err, "%" PRIu32 ", %" PRIu64 ", %" PRIu64, w->n_inputs, w->n_aux, w->n_fields);
+}
+
+/* Shape, key and a proof's memory on the device, then the witness, then all the work; in this order, and the cancel
+ * flag is looked at between. */
+static cuzk_status start(pending_proof *d, unsigned device, const prove_request *req, pool *p,
+                         const cuzk_control *control, cuzk_error *err) {
+    cuzk_status st = upload_cancelled(control, err);
+    if (st == CUZK_OK) st = take_residents(d, device, req, err);
+    if (st == CUZK_OK) st = upload_cancelled(control, err);
+    if (st != CUZK_OK) return st;
+    do st = api->proof_open(&d->gpu, d->shape->object, d->resident_key->object, err);
+    while (st == CUZK_MEMORY && resident_put_out_one(device));
+    if (st == CUZK_OK) st = upload_witness(d->gpu, req->witness, req->shape, p, control, err);
+    if (st == CUZK_OK) st = upload_cancelled(control, err);
+    return st == CUZK_OK ? api->proof_run(d->gpu, err) : st;
 }
 
 static cuzk_status cuda_start(unsigned device, pending_proof **out, prove_request *req, pool *p,
                               const cuzk_control *control, cuzk_error *err) {
-    (void)p;
-    (void)control;
     pending_proof *d = NULL;
     buffer self = {0};
     *out = NULL;
     cuzk_status st =
         device < api->count() ? CUZK_OK : cuzk_fail(err, CUZK_DEVICE, "there is no CUDA device %u", device);
     if (st == CUZK_OK) st = proving_key_fits(req->key, req->shape, err);
+    if (st == CUZK_OK) st = check_witness(req, err);
     if (st == CUZK_OK) st = buffer_alloc(&self, BUFFER_WITNESS, sizeof *d, err);
-    if (st != CUZK_OK) goto done;
-    d = self.data;
-    d->self = self;
-    d->key = req->key;
-    d->r = req->r;
-    d->s = req->s;
-    d->constraints = shape_counts(req->shape).constraints;
-    d->started = cpu_monotonic_seconds();
-    st = take_residents(d, device, req, err);
-    if (st != CUZK_OK) goto done;
-    gpu_witness_source w = {req->witness->inputs, req->witness->fields, req->witness->bits};
-    do {
-        st = api->proof_start(&d->gpu, d->shape->object, d->resident_key->object, &w, err);
-        if (st != CUZK_MEMORY) break;
-        if (!resident_put_out_one(device)) break;
-    } while (true);
-done:
+    if (st == CUZK_OK) {
+        d = self.data;
+        d->self = self;
+        d->key = req->key;
+        d->r = req->r;
+        d->s = req->s;
+        d->constraints = shape_counts(req->shape).constraints;
+        d->started = cpu_monotonic_seconds();
+        st = start(d, device, req, p, control, err);
+    }
     witness_free(req->witness);
-    if (st == CUZK_OK)
+    if (st == CUZK_OK) {
+        if (req->holds) req->holds(req->holds_user, PENDING_BYTES);
         *out = d;
-    else
+    } else {
         cuda_abandon(d);
+    }
     return st;
 }
 
 #define JOIN(G)                                                                                                        \
-    static void join_##G(G *out, const gpu_msm_sum *m, const void *bits) {                                             \
+    void cuda_join_##G(G *out, const gpu_msm_sum *m, const void *bits) {                                               \
         const G##_xyzz *w = m->data;                                                                                   \
         G part;                                                                                                        \
         G##_set_infinity(out);                                                                                         \
@@ -176,11 +205,11 @@ static cuzk_status cuda_finish(pending_proof *d, groth16_proof *out, prove_times
         cuzk_fail_expected(err, "A * B = C");
         goto done;
     }
-    join_g1(&sums.h, &g.h, NULL);
-    join_g1(&sums.l, &g.l, g.l_bits);
-    join_g1(&sums.a, &g.a, g.a_bits);
-    join_g1(&sums.b_g1, &g.b_g1, g.b_g1_bits);
-    join_g2(&sums.b_g2, &g.b_g2, g.b_g2_bits);
+    cuda_join_g1(&sums.h, &g.h, NULL);
+    cuda_join_g1(&sums.l, &g.l, g.l_bits);
+    cuda_join_g1(&sums.a, &g.a, g.a_bits);
+    cuda_join_g1(&sums.b_g1, &g.b_g1, g.b_g1_bits);
+    cuda_join_g2(&sums.b_g2, &g.b_g2, g.b_g2_bits);
     groth16_assemble(out, &d->key->vk, &sums, &d->r, &d->s);
     secure_wipe(&sums, sizeof sums);
     double now = cpu_monotonic_seconds();
@@ -202,7 +231,6 @@ done:
 static cuzk_status cuda_plan(unsigned device, const shape *s, unsigned threads, uint64_t host_limit,
                              uint64_t device_limit, prove_plan *out, cuzk_error *err) {
     (void)device;
-    (void)threads;
     ntt_root root = ntt_root_bellman(); /* the tables' size does not depend on it */
     shape_source src;
     cuzk_status st = shape_source_make(&src, s, &root, err);
@@ -217,7 +245,7 @@ static cuzk_status cuda_plan(unsigned device, const shape *s, unsigned threads, 
                         .n_a = (uint32_t)(src.gpu.n_inputs + in_a),
                         .n_b = (uint32_t)(src.gpu.n_b_inputs + in_b)};
     memset(out, 0, sizeof *out);
-    out->host_by_class[BUFFER_WITNESS] = out->host_bytes = ((witness_bytes(s) + 4095) & ~(size_t)4095) + 4096;
+    out->host_by_class[BUFFER_WITNESS] = out->host_bytes = upload_host_bytes(s, threads) + PENDING_BYTES;
     out->device_bytes = api->shape_bytes(&src.gpu) + api->key_bytes(&k) + api->proof_bytes(&src.gpu);
     out->chunks = 1;
     shape_source_free(&src);
@@ -250,6 +278,10 @@ void backend_cuda_memory(unsigned device, uint64_t *live, uint64_t *peak) {
     if (api) api->memory(device, live, peak);
 }
 
+void backend_cuda_fail_at(unsigned n, bool memory) {
+    if (cuda_module()) api->fail_at(n, memory);
+}
+
 void backend_cuda_evict(void) {
     while (api && resident_put_out_one(UINT32_MAX)) {
     }
@@ -259,6 +291,7 @@ const backend *backend_cuda(const char **why) {
     static const backend b = {
         .version = BACKEND_VERSION,
         .name = "cuda",
+        .lazy_witness = true,
         .device_count = cuda_count,
         .device_info = cuda_info,
         .plan = cuda_plan,

@@ -16,6 +16,13 @@ void backend_cuda_memory(unsigned device, uint64_t *live, uint64_t *peak);
 /* Puts out what no proof is using (all devices). */
 void backend_cuda_evict(void);
 
+/* What the device computes (multi-scalar multiplications in G1 and G2, a quotient) against this program's CPU code:
+ * DEVICE naming the first that differs. A second or so, 300 MB of device memory; p may be NULL. */
+cuzk_status backend_cuda_self_test(unsigned device, pool *p, cuzk_error *err);
+/* For tests of faults: the n-th call to the device from now on fails once, for lack of memory or as a fault; 0: none.
+ */
+void backend_cuda_fail_at(unsigned n, bool memory);
+
 /* A development key made in device memory and kept there until backend_cuda_release_key, for a shape: no points on the
  * host. trapdoor: alpha, beta, gamma, delta, tau (Montgomery), none zero, tau not in the domain. The key's vk is
  * complete; its h … b_g2 are NULL, so that only this device can prove with it. */

@@ -68,7 +68,7 @@ template <class F> struct xyzz {
         }
         F hh = h.sqr(), hhh = h * hh, v = x * hh;
         F x3 = r.sqr() - hhh - v.dbl();
-        y = r * (v - x3) - y * hhh;
+        y = F::mul_add(r, v - x3, y.neg(), hhh);
         x = x3;
         zz = zz * hh;
         zzz = zzz * hhh;

@@ -15,12 +15,16 @@
 
 #define CUDA_TRY(call)                                                                                                 \
     do {                                                                                                               \
-        cudaError_t cuda_try_ = (call);                                                                                \
+        cudaError_t cuda_try_ = cuda_fault_due();                                                                      \
+        if (cuda_try_ == cudaSuccess) cuda_try_ = (call);                                                              \
         if (cuda_try_ != cudaSuccess) return cuda_fail(err, cuda_try_, #call, __FILE__, __LINE__);                     \
     } while (0)
 
 /* MEMORY for cudaErrorMemoryAllocation, DEVICE otherwise; clears the sticky last error where CUDA allows it. */
 cuzk_status cuda_fail(cuzk_error *err, cudaError_t e, const char *call, const char *file, int line);
+
+/* cudaSuccess, or the fault that a test asked for (gpu_fail_at, gpu.h) when its turn has come. */
+cudaError_t cuda_fault_due(void);
 
 /* Cuts a block into parts aligned to 256 bytes. base NULL: only counts. */
 struct workspace {

@@ -66,6 +66,19 @@ __device__ __forceinline__ uint32_t madc_hi(uint32_t a, uint32_t b, uint32_t c) 
 }
 } // namespace ptx
 
+/* A value from memory in loads of 16 bytes. */
+template <class T> __device__ __forceinline__ T fetch(const T *from) {
+    constexpr int WORDS = sizeof(T) / 16;
+    union whole {
+        T value;
+        uint4 word[WORDS];
+        __device__ __forceinline__ whole() {}
+    } v;
+#pragma unroll
+    for (int i = 0; i < WORDS; i++) v.word[i] = reinterpret_cast<const uint4 *>(from)[i];
+    return v.value;
+}
+
 /* Parameter sets: the limbs of src/math/field_constants.h in halves. */
 struct fr_params {
     static constexpr int N = 8;
@@ -92,6 +105,11 @@ struct fp_params {
     __device__ __forceinline__ static constexpr uint32_t one(int i) {
         constexpr uint32_t m[N] = {0x0002fffd, 0x76090000, 0xc40c0002, 0xebf4000b, 0x53c758ba, 0x5f489857,
                                    0x70525745, 0x77ce5853, 0xa256ec6d, 0x5c071a97, 0xfa80e493, 0x15f65ec3};
+        return m[i];
+    }
+    __device__ __forceinline__ static constexpr uint32_t r_squared(int i) {
+        constexpr uint32_t m[N] = {0x1c341746, 0xf4df1f34, 0x09d104f1, 0x0a76e6a6, 0x4c95b6d5, 0x8de5476c,
+                                   0x939d83c0, 0x67eb88a9, 0xb519952d, 0x9a793e85, 0x92cae3aa, 0x11988fe5};
         return m[i];
     }
 };
@@ -164,6 +182,12 @@ template <class P> struct alignas(16) field {
         return *this + *this;
     }
 
+    /* Operands are read whole before the first instruction of a chain: loads word by word inside it keep its products
+     * from becoming wide ones. */
+    __device__ __forceinline__ static void copy(uint32_t *to, const uint32_t *from) {
+#pragma unroll
+        for (int i = 0; i < N; i++) to[i] = from[i];
+    }
     /* acc (+)= w * (x[0], x[2], …): one carry chain over N words. x is a[0..] or a[1..]. */
     template <class X> __device__ __forceinline__ static void mul_row(uint32_t *acc, X x, uint32_t w) {
 #pragma unroll
@@ -188,7 +212,8 @@ template <class P> struct alignas(16) field {
         auto mod_lower = [&](int j) { return P::mod(j); };
         auto mod_upper = [&](int j) { return P::mod(j + 1); };
         if (N == 8) {
-            uint32_t e = even[0], q = 0u - e;
+            uint32_t e = even[0], q;
+            asm volatile("sub.u32 %0, 0, %1;" : "=r"(q) : "r"(e)); /* as -e in C, products by q are not wide ones */
             odd[0] = ptx::add_cc(odd[0], e);
             odd[1] = ptx::addc_cc(odd[1], q - (e != 0));
 #pragma unroll
@@ -236,11 +261,12 @@ template <class P> struct alignas(16) field {
         reduce_word(even, odd);
     }
     __device__ __forceinline__ field operator*(const field &b) const {
-        uint32_t even[N], odd[N];
+        uint32_t even[N], odd[N], x[N], y[N];
+        copy(x, l), copy(y, b.l);
 #pragma unroll
         for (int i = 0; i < N; i += 2) {
-            row(even, odd, l, b.l[i], i == 0);
-            row(odd, even, l, b.l[i + 1], false);
+            row(even, odd, x, y[i], i == 0);
+            row(odd, even, x, y[i + 1], false);
         }
         /* even is the low accumulator; odd's words 1.. add to it one word lower (its word 0 was reduced away). */
         even[0] = ptx::add_cc(even[0], odd[1]);
@@ -249,8 +275,125 @@ template <class P> struct alignas(16) field {
         even[N - 1] = ptx::addc(even[N - 1], 0);
         return reduce_once(even);
     }
+    /* A chain over `pairs` products x(0), x(2), … times w, added at acc; the carry goes into the word after them. */
+    template <class X> __device__ __forceinline__ static void mad_chain(uint32_t *acc, X x, uint32_t w, int pairs) {
+        if (pairs == 0) return;
+        acc[0] = ptx::mad_lo_cc(x(0), w, acc[0]);
+        acc[1] = ptx::madc_hi_cc(x(0), w, acc[1]);
+#pragma unroll
+        for (int j = 1; j < pairs; j++) {
+            acc[2 * j] = ptx::madc_lo_cc(x(2 * j), w, acc[2 * j]);
+            acc[2 * j + 1] = ptx::madc_hi_cc(x(2 * j), w, acc[2 * j + 1]);
+        }
+    }
+    /* even += odd shifted up by a word, 2 N words. */
+    __device__ __forceinline__ static void merge(uint32_t *even, const uint32_t *odd) {
+        even[1] = ptx::add_cc(even[1], odd[0]);
+#pragma unroll
+        for (int k = 2; k < 2 * N - 1; k++) even[k] = ptx::addc_cc(even[k], odd[k - 1]);
+        even[2 * N - 1] = ptx::addc(even[2 * N - 1], odd[2 * N - 2]);
+    }
+    /* t[0..2N) = a b, not reduced: products at even words in t, at odd words in o, so that each row is two long carry
+     * chains. The word after a chain has only met carries until the next rows reach it. */
+    __device__ __forceinline__ static void mul_wide(uint32_t *t, const uint32_t *left, const uint32_t *right) {
+        uint32_t o[2 * N], a[N], b[N];
+        copy(a, left), copy(b, right);
+#pragma unroll
+        for (int i = 0; i < 2 * N; i++) t[i] = o[i] = 0;
+        auto lower = [&](int j) { return a[j]; };
+        auto upper = [&](int j) { return a[j + 1]; };
+        mul_row(t, lower, b[0]);
+        mul_row(o, upper, b[0]);
+#pragma unroll
+        for (int i = 1; i < N; i++) {
+            uint32_t *low = i % 2 ? o + i - 1 : t + i, *up = i % 2 ? t + i + 1 : o + i;
+            mad_chain(low, lower, b[i], N / 2);
+            low[N] = ptx::addc(low[N], 0);
+            mad_chain(up, upper, b[i], N / 2);
+            if (i < N - 1) up[N] = ptx::addc(up[N], 0);
+        }
+        merge(t, o);
+    }
+    /* t[0..2N) = a^2: products of different words once, doubled, and the squares of words. */
+    __device__ __forceinline__ static void sqr_wide(uint32_t *t, const uint32_t *from) {
+        uint32_t o[2 * N], a[N];
+        copy(a, from);
+#pragma unroll
+        for (int i = 0; i < 2 * N; i++) t[i] = o[i] = 0;
+#pragma unroll
+        for (int i = 0; i < N - 1; i++) {
+            const int n_odd = (N - i) / 2, n_even = (N - 1 - i) / 2;
+            mad_chain(
+                o + 2 * i, [&](int j) { return a[i + 1 + j]; }, a[i], n_odd);
+            if (i > 0) o[2 * i + 2 * n_odd] = ptx::addc(o[2 * i + 2 * n_odd], 0);
+            if (n_even == 0) continue;
+            mad_chain(
+                t + 2 * i + 2, [&](int j) { return a[i + 2 + j]; }, a[i], n_even);
+            t[2 * i + 2 + 2 * n_even] = ptx::addc(t[2 * i + 2 + 2 * n_even], 0);
+        }
+        merge(t, o);
+        t[0] = ptx::add_cc(t[0], t[0]);
+#pragma unroll
+        for (int k = 1; k < 2 * N - 1; k++) t[k] = ptx::addc_cc(t[k], t[k]);
+        t[2 * N - 1] = ptx::addc(t[2 * N - 1], t[2 * N - 1]);
+        t[0] = ptx::mad_lo_cc(a[0], a[0], t[0]);
+        t[1] = ptx::madc_hi_cc(a[0], a[0], t[1]);
+#pragma unroll
+        for (int i = 1; i < N; i++) {
+            t[2 * i] = ptx::madc_lo_cc(a[i], a[i], t[2 * i]);
+            t[2 * i + 1] =
+                i < N - 1 ? ptx::madc_hi_cc(a[i], a[i], t[2 * i + 1]) : ptx::madc_hi(a[i], a[i], t[2 * i + 1]);
+        }
+    }
+    /* t / R mod m for t < m R: multiples of m clear the lower half word by word. A word's value is the even
+     * accumulator's, the odd one's a place lower, and the carry of the word before. */
+    __device__ __forceinline__ static field redc(const uint32_t *t) {
+        uint32_t e[2 * N], o[2 * N], carry = 0;
+#pragma unroll
+        for (int i = 0; i < 2 * N; i++) e[i] = i < N ? t[i] : 0, o[i] = 0;
+        auto lower = [&](int j) { return P::mod(j); };
+        auto upper = [&](int j) { return P::mod(j + 1); };
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            uint32_t *low = i % 2 ? o + i - 1 : e + i, *up = i % 2 ? e + i + 1 : o + i;
+            if (i > 0) {
+                ptx::add_cc(carry, 0xffffffffu);
+                low[0] = ptx::addc_cc(e[i], o[i - 1]);
+                carry = ptx::addc(0, 0);
+            }
+            uint32_t q = low[0] * P::NEG_INV;
+            mad_chain(low, lower, q, N / 2);
+            low[N] = ptx::addc(low[N], 0);
+            mad_chain(up, upper, q, N / 2);
+            if (i < N - 1) up[N] = ptx::addc(up[N], 0);
+        }
+        ptx::add_cc(carry, 0xffffffffu);
+#pragma unroll
+        for (int i = 0; i < N - 1; i++) e[N + i] = ptx::addc_cc(e[N + i], o[N + i - 1]);
+        e[2 * N - 1] = ptx::addc(e[2 * N - 1], o[2 * N - 2]);
+        e[N] = ptx::add_cc(e[N], t[N]);
+#pragma unroll
+        for (int i = 1; i < N - 1; i++) e[N + i] = ptx::addc_cc(e[N + i], t[N + i]);
+        e[2 * N - 1] = ptx::addc(e[2 * N - 1], t[2 * N - 1]);
+        return reduce_once(e + N);
+    }
     __device__ __forceinline__ field sqr() const {
-        return *this * *this;
+        if (N == 8) return *this * *this;
+        uint32_t t[2 * N];
+        sqr_wide(t, l);
+        return redc(t);
+    }
+    /* a b + c d with one reduction; 2 m^2 < m R. */
+    __device__ __forceinline__ static field mul_add(const field &a, const field &b, const field &c, const field &d) {
+        if (N == 8) return a * b + c * d; /* r is too near to R */
+        uint32_t t[2 * N], u[2 * N];
+        mul_wide(t, a.l, b.l);
+        mul_wide(u, c.l, d.l);
+        t[0] = ptx::add_cc(t[0], u[0]);
+#pragma unroll
+        for (int k = 1; k < 2 * N - 1; k++) t[k] = ptx::addc_cc(t[k], u[k]);
+        t[2 * N - 1] = ptx::addc(t[2 * N - 1], u[2 * N - 1]);
+        return redc(t);
     }
 
     /* Out of Montgomery form: the product with the number 1. */
@@ -281,6 +424,116 @@ template <class P> __device__ inline field<P> field_inv(const field<P> &a) {
     return r;
 }
 
+/* 1/a by division steps, thirty at a time on the lowest words, applied to all words as a 2x2 matrix; limbs of 30 bits
+ * with the sign in the last. A tenth of the latency of a power, which a whole block waits for. 0 gives 0. Source:
+ * Bernstein, Yang 2019 with the starting value 1/2 of Wuille (libsecp256k1, modinv32). */
+struct fp_steps {
+    static constexpr int N = 13;
+    static constexpr uint32_t MASK = (1u << 30) - 1;
+    template <class W> __device__ __forceinline__ static uint32_t limb(W word, int i) {
+        int w = 30 * i / 32, s = 30 * i % 32;
+        uint32_t lo = word(w) >> s, hi = s == 0 || w + 1 >= 12 ? 0 : word(w + 1) << (32 - s);
+        return (lo | hi) & MASK;
+    }
+    __device__ __forceinline__ static int32_t mod(int i) {
+        return (int32_t)limb([](int w) { return fp_params::mod(w); }, i);
+    }
+    /* (x, y) = ((u x + v y) / 2^30, (q x + r y) / 2^30), exactly. */
+    __device__ __forceinline__ static void update_exact(int32_t *x, int32_t *y, const int32_t *m) {
+        int64_t cx = (int64_t)m[0] * x[0] + (int64_t)m[1] * y[0], cy = (int64_t)m[2] * x[0] + (int64_t)m[3] * y[0];
+        cx >>= 30, cy >>= 30;
+#pragma unroll
+        for (int i = 1; i < N; i++) {
+            cx += (int64_t)m[0] * x[i] + (int64_t)m[1] * y[i], cy += (int64_t)m[2] * x[i] + (int64_t)m[3] * y[i];
+            x[i - 1] = (int32_t)((uint32_t)cx & MASK), y[i - 1] = (int32_t)((uint32_t)cy & MASK);
+            cx >>= 30, cy >>= 30;
+        }
+        x[N - 1] = (int32_t)cx, y[N - 1] = (int32_t)cy;
+    }
+    /* The same modulo p; x and y stay within (-2p, p). */
+    __device__ __forceinline__ static void update_mod(int32_t *x, int32_t *y, const int32_t *m) {
+        constexpr uint32_t inverse = (0u - fp_params::NEG_INV) & MASK; /* 1/p mod 2^30 */
+        int32_t sx = x[N - 1] >> 31, sy = y[N - 1] >> 31;
+        int32_t mx = (m[0] & sx) + (m[1] & sy), my = (m[2] & sx) + (m[3] & sy);
+        int64_t cx = (int64_t)m[0] * x[0] + (int64_t)m[1] * y[0], cy = (int64_t)m[2] * x[0] + (int64_t)m[3] * y[0];
+        mx -= (int32_t)((inverse * (uint32_t)cx + (uint32_t)mx) & MASK);
+        my -= (int32_t)((inverse * (uint32_t)cy + (uint32_t)my) & MASK);
+        cx += (int64_t)mod(0) * mx, cy += (int64_t)mod(0) * my;
+        cx >>= 30, cy >>= 30;
+#pragma unroll
+        for (int i = 1; i < N; i++) {
+            cx += (int64_t)m[0] * x[i] + (int64_t)m[1] * y[i] + (int64_t)mod(i) * mx;
+            cy += (int64_t)m[2] * x[i] + (int64_t)m[3] * y[i] + (int64_t)mod(i) * my;
+            x[i - 1] = (int32_t)((uint32_t)cx & MASK), y[i - 1] = (int32_t)((uint32_t)cy & MASK);
+            cx >>= 30, cy >>= 30;
+        }
+        x[N - 1] = (int32_t)cx, y[N - 1] = (int32_t)cy;
+    }
+    /* Thirty steps from the lowest words; m: the matrix times 2^30. */
+    __device__ __forceinline__ static int32_t steps(int32_t *m, int32_t zeta, uint32_t f, uint32_t g) {
+        uint32_t u = 1, v = 0, q = 0, r = 1;
+#pragma unroll 6
+        for (int i = 0; i < 30; i++) {
+            uint32_t swap = (uint32_t)(zeta >> 31), odd = 0u - (g & 1);
+            uint32_t x = (f ^ swap) - swap, y = (u ^ swap) - swap, z = (v ^ swap) - swap;
+            g += x & odd, q += y & odd, r += z & odd;
+            swap &= odd;
+            zeta = (int32_t)((uint32_t)zeta ^ swap) - 1;
+            f += g & swap, u += q & swap, v += r & swap;
+            g >>= 1, u <<= 1, v <<= 1;
+        }
+        m[0] = (int32_t)u, m[1] = (int32_t)v, m[2] = (int32_t)q, m[3] = (int32_t)r;
+        return zeta;
+    }
+    __device__ __forceinline__ static void carry_up(int32_t *x) {
+#pragma unroll
+        for (int i = 0; i < N - 1; i++) x[i + 1] += x[i] >> 30, x[i] &= (int32_t)MASK;
+    }
+    __device__ __forceinline__ static void add_if_negative(int32_t *x) {
+        int32_t add = x[N - 1] >> 31;
+#pragma unroll
+        for (int i = 0; i < N; i++) x[i] += mod(i) & add;
+    }
+};
+__device__ __noinline__ inline fp field_inv(const fp &a) {
+    using s = fp_steps;
+    int32_t d[s::N], e[s::N], f[s::N], g[s::N], m[4], zeta = -1;
+#pragma unroll
+    for (int i = 0; i < s::N; i++) {
+        d[i] = 0;
+        e[i] = (int32_t)s::limb([](int w) { return fp_params::r_squared(w); }, i); /* back to Montgomery form */
+        f[i] = s::mod(i);
+        g[i] = (int32_t)s::limb([&](int w) { return a.l[w]; }, i);
+    }
+    for (int round = 0; round < 30; round++) { /* 879 steps are enough for 381 bits */
+        int32_t any = 0;
+#pragma unroll
+        for (int i = 0; i < s::N; i++) any |= g[i];
+        if (any == 0) break;
+        zeta = s::steps(m, zeta, (uint32_t)f[0] | (uint32_t)f[1] << 30, (uint32_t)g[0] | (uint32_t)g[1] << 30);
+        s::update_mod(d, e, m);
+        s::update_exact(f, g, m);
+    }
+    /* d is the inverse times f, which is 1 or -1. */
+    int32_t negative = f[s::N - 1] >> 31;
+    s::add_if_negative(d);
+#pragma unroll
+    for (int i = 0; i < s::N; i++) d[i] = (d[i] ^ negative) - negative;
+    s::carry_up(d);
+    s::add_if_negative(d);
+    s::carry_up(d);
+    fp out;
+#pragma unroll
+    for (int w = 0; w < 12; w++) {
+        int i = 32 * w / 30, at = 32 * w % 30;
+        uint64_t v = (uint64_t)(uint32_t)d[i] >> at;
+        if (i + 1 < s::N) v |= (uint64_t)(uint32_t)d[i + 1] << (30 - at);
+        if (i + 2 < s::N && at > 28) v |= (uint64_t)(uint32_t)d[i + 2] << (60 - at);
+        out.l[w] = (uint32_t)v;
+    }
+    return out;
+}
+
 /* Fp2 = Fp[u]/(u^2 + 1). */
 struct alignas(16) fp2 {
     fp c0, c1;
@@ -292,10 +545,40 @@ struct alignas(16) fp2 {
     __device__ __forceinline__ fp2 operator-(const fp2 &b) const { return {c0 - b.c0, c1 - b.c1}; }
     __device__ __forceinline__ fp2 neg() const { return {c0.neg(), c1.neg()}; }
     __device__ __forceinline__ fp2 dbl() const { return {c0.dbl(), c1.dbl()}; }
-    /* Out of line: three products each; inlined, a G2 addition would be 40 kB of code. */
+    /* Out of line: inlined, a G2 addition would be 40 kB of code. Three products, two reductions: sums of two residues
+     * still fit, and what may be negative gets m R more. */
     __device__ __noinline__ fp2 operator*(const fp2 &b) const {
-        fp t0 = c0 * b.c0, t1 = c1 * b.c1, t2 = (c0 + c1) * (b.c0 + b.c1);
-        return {t0 - t1, t2 - t0 - t1};
+        constexpr int N = fp::N;
+        uint32_t t0[2 * N], t1[2 * N], t2[2 * N], x[N], y[N];
+        x[0] = ptx::add_cc(c0.l[0], c1.l[0]);
+#pragma unroll
+        for (int i = 1; i < N - 1; i++) x[i] = ptx::addc_cc(c0.l[i], c1.l[i]);
+        x[N - 1] = ptx::addc(c0.l[N - 1], c1.l[N - 1]);
+        y[0] = ptx::add_cc(b.c0.l[0], b.c1.l[0]);
+#pragma unroll
+        for (int i = 1; i < N - 1; i++) y[i] = ptx::addc_cc(b.c0.l[i], b.c1.l[i]);
+        y[N - 1] = ptx::addc(b.c0.l[N - 1], b.c1.l[N - 1]);
+        fp::mul_wide(t2, x, y);
+        fp::mul_wide(t0, c0.l, b.c0.l);
+        subtract(t2, t0);
+        fp::mul_wide(t1, c1.l, b.c1.l);
+        subtract(t2, t1);
+        uint32_t borrow = subtract(t0, t1);
+        t0[N] = ptx::add_cc(t0[N], fp_params::mod(0) & borrow);
+#pragma unroll
+        for (int i = 1; i < N - 1; i++) t0[N + i] = ptx::addc_cc(t0[N + i], fp_params::mod(i) & borrow);
+        t0[2 * N - 1] = ptx::addc(t0[2 * N - 1], fp_params::mod(N - 1) & borrow);
+        return {fp::redc(t0), fp::redc(t2)};
+    }
+    /* a -= b over 2 N words; all ones when it is negative. */
+    __device__ __forceinline__ static uint32_t subtract(uint32_t *a, const uint32_t *b) {
+        a[0] = ptx::sub_cc(a[0], b[0]);
+#pragma unroll
+        for (int i = 1; i < 2 * fp::N; i++) a[i] = ptx::subc_cc(a[i], b[i]);
+        return ptx::subc(0, 0);
+    }
+    __device__ __forceinline__ static fp2 mul_add(const fp2 &a, const fp2 &b, const fp2 &c, const fp2 &d) {
+        return a * b + c * d;
     }
     __device__ __noinline__ fp2 sqr() const {
         fp t = c0 * c1;

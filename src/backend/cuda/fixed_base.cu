@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(128)
         for (unsigned j = 0; j < 8; j++)
             if (j == w / 2) word = k.l[j];
         uint32_t d = word >> (w % 2 * WINDOW_BITS) & ((1u << WINDOW_BITS) - 1);
-        if (d) acc.add(table[((size_t)w << WINDOW_BITS) + d]);
+        if (d) acc.add(fetch(table + ((size_t)w << WINDOW_BITS) + d));
     }
     out[i] = acc;
 }

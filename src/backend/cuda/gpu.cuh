@@ -17,6 +17,8 @@ struct gpu_block {
 /* MEMORY naming need and free bytes when the device has not enough. Sets the calling thread's device. */
 cuzk_status gpu_block_alloc(gpu_block *b, unsigned device, size_t bytes, const char *what, cuzk_error *err);
 void gpu_block_free(gpu_block *b);
+/* Frees what ended proofs left for the next; false when there was nothing. */
+bool gpu_proof_drop_spares(unsigned device);
 
 /* Field elements of a query: point indices and where their scalars come from. The query's inputs come first, with their
  * own scalars. */

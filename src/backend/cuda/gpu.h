@@ -8,6 +8,7 @@
 #ifndef CUZK_CUDA_GPU_H
 #define CUZK_CUDA_GPU_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -91,10 +92,8 @@ cuzk_status gpu_setup(gpu_key **out, const gpu_shape *s, const gpu_setup_source 
 cuzk_status gpu_key_read(const gpu_key *k, int section, uint64_t first, uint64_t n, void *out, cuzk_error *err);
 
 /* ---- proofs ---- */
-typedef struct gpu_witness_source {
-    const void *inputs, *fields; /* 32 bytes each */
-    const uint64_t *bits;
-} gpu_witness_source;
+/* The parts of a witness, and the bytes of a whole one: n_inputs * 32, n_words * 8, n_fields * 32. */
+typedef enum { GPU_INPUTS, GPU_BITS, GPU_FIELDS } gpu_witness_part;
 
 #define GPU_MAX_WINDOWS 72
 typedef struct gpu_msm_sum { /* sum over w of 2^(c w) windows[w]; XYZZ points of 192 (G1) or 384 (G2) bytes */
@@ -110,18 +109,45 @@ typedef struct gpu_sums {
 typedef struct gpu_proof gpu_proof;
 /* Device bytes of one proof in flight, from the shape's counts alone. */
 uint64_t gpu_proof_bytes(const gpu_shape_source *src);
-/* Enqueues everything and returns; the witness has been read when it returns. Shape and key are borrowed until the
- * proof is destroyed. */
-cuzk_status gpu_proof_start(gpu_proof **out, const gpu_shape *s, const gpu_key *k, const gpu_witness_source *w,
-                            cuzk_error *err);
+/* Takes the proof's memory. Shape and key are borrowed until the proof is destroyed. */
+cuzk_status gpu_proof_open(gpu_proof **out, const gpu_shape *s, const gpu_key *k, cuzk_error *err);
+/* A piece of the witness goes to the device. From ordinary memory it has been read on return; from pinned memory
+ * (gpu_pin) when the next call for this proof returns. */
+cuzk_status gpu_proof_put(gpu_proof *p, gpu_witness_part part, uint64_t offset_bytes, const void *from, uint64_t bytes,
+                          cuzk_error *err);
+/* Enqueues everything and returns; the witness has been read. Once for a proof. */
+cuzk_status gpu_proof_run(gpu_proof *p, cuzk_error *err);
 /* Waits. The sums are owned by the proof. */
 cuzk_status gpu_proof_wait(gpu_proof *p, gpu_sums *out, cuzk_error *err);
 void gpu_proof_destroy(gpu_proof *p); /* waits for its kernels first; accepts NULL */
+/* Host memory that copies reach directly; false: it stays as it is, and copies are slower. */
+bool gpu_pin(void *data, uint64_t bytes);
+void gpu_unpin(void *data);
+
+/* ---- self test ---- */
+/* Sums of scalars (canonical) times points, and the quotient of a, b, c, as a proof computes them; for known answers.
+ * windows: room for GPU_MAX_WINDOWS XYZZ points. */
+typedef struct gpu_self_test {
+    const void *g1, *g2; /* n_g1, n_g2 affine points */
+    const void *scalars; /* of 32 bytes, as many as points of the longer list */
+    uint32_t n_g1, n_g2;
+    void *g1_windows, *g2_windows;
+    unsigned g1_n_windows, g1_c, g2_n_windows, g2_c; /* filled in */
+    unsigned log2;
+    const void *ntt_block, *n_inverse, *z_inverse; /* as in gpu_shape_source */
+    const void *a, *b, *c;                         /* 2^log2 elements each */
+    void *quotient;
+} gpu_self_test;
+cuzk_status gpu_run_self_test(unsigned device, gpu_self_test *t, cuzk_error *err);
+
+/* For tests of faults: the n-th call of the CUDA runtime from now on fails for lack of memory, or as a fault of the
+ * device (once); 0: none does. */
+void gpu_fail_at(unsigned n, bool memory);
 
 /* ---- the module ---- */
 /* libcuzk-cuda.so exports cuzk_gpu_api(); the program loads it when it is there, so that one program runs on hosts with
  * and without a driver. */
-#define GPU_API_VERSION 1u
+#define GPU_API_VERSION 2u
 typedef struct gpu_api {
     uint32_t version; /* GPU_API_VERSION */
     unsigned (*count)(void);
@@ -139,10 +165,15 @@ typedef struct gpu_api {
     cuzk_status (*setup)(gpu_key **, const gpu_shape *, const gpu_setup_source *, cuzk_error *);
     cuzk_status (*key_read)(const gpu_key *, int, uint64_t, uint64_t, void *, cuzk_error *);
     uint64_t (*proof_bytes)(const gpu_shape_source *);
-    cuzk_status (*proof_start)(gpu_proof **, const gpu_shape *, const gpu_key *, const gpu_witness_source *,
-                               cuzk_error *);
+    cuzk_status (*proof_open)(gpu_proof **, const gpu_shape *, const gpu_key *, cuzk_error *);
+    cuzk_status (*proof_put)(gpu_proof *, gpu_witness_part, uint64_t, const void *, uint64_t, cuzk_error *);
+    cuzk_status (*proof_run)(gpu_proof *, cuzk_error *);
     cuzk_status (*proof_wait)(gpu_proof *, gpu_sums *, cuzk_error *);
     void (*proof_destroy)(gpu_proof *);
+    bool (*pin)(void *, uint64_t);
+    void (*unpin)(void *);
+    cuzk_status (*self_test)(unsigned, gpu_self_test *, cuzk_error *);
+    void (*fail_at)(unsigned, bool);
 } gpu_api;
 typedef const gpu_api *(*gpu_api_entry)(void);
 #define GPU_API_ENTRY "cuzk_gpu_api"

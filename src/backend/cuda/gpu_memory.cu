@@ -43,8 +43,14 @@ void gpu_memory_reset_peak(unsigned device) {
 
 cuzk_status gpu_block_alloc(gpu_block *b, unsigned device, size_t bytes, const char *what, cuzk_error *err) {
     CUDA_TRY(cudaSetDevice((int)device));
-    cudaError_t e = cudaMalloc(&b->data, bytes ? bytes : 1);
+    cudaError_t e = cuda_fault_due();
+    if (e == cudaSuccess) {
+        e = cudaMalloc(&b->data, bytes ? bytes : 1);
+        if (e == cudaErrorMemoryAllocation && gpu_proof_drop_spares(device))
+            e = cudaMalloc(&b->data, bytes ? bytes : 1);
+    }
     if (e == cudaErrorMemoryAllocation) {
+        b->data = nullptr;
         cudaGetLastError();
         size_t free_bytes = 0, total = 0;
         cudaMemGetInfo(&free_bytes, &total);
@@ -61,6 +67,15 @@ cuzk_status gpu_block_alloc(gpu_block *b, unsigned device, size_t bytes, const c
     while (now > seen && !peak[device % MAX_DEVICES].compare_exchange_weak(seen, now)) {
     }
     return CUZK_OK;
+}
+
+bool gpu_pin(void *data, uint64_t bytes) {
+    if (cudaHostRegister(data, bytes, cudaHostRegisterDefault) == cudaSuccess) return true;
+    cudaGetLastError();
+    return false;
+}
+void gpu_unpin(void *data) {
+    cudaHostUnregister(data);
 }
 
 void gpu_block_free(gpu_block *b) {

@@ -5,7 +5,9 @@
  * of the witness: sums over bits, and multi-scalar multiplications over its few field elements.
  */
 #include <cstring>
+#include <mutex>
 #include <new>
+#include <vector>
 
 #include "gpu.cuh"
 #include "msm.cuh"
@@ -13,7 +15,7 @@
 
 namespace {
 
-constexpr size_t WORK_MIN = (size_t)256 << 20; /* of MSM memory, where a and c are smaller than that */
+constexpr size_t WORK_MIN = (size_t)512 << 20; /* of MSM memory, where a and c are smaller than that */
 
 enum { EV_START, EV_EVAL, EV_NTT, EV_H, EV_L, EV_A, EV_B_G1, EV_B_G2, EVENTS };
 
@@ -31,7 +33,6 @@ struct proof_parts {
     fr *inputs, *fields, *scalars, *b, *a, *c;
     uint64_t *bits;
     uint8_t *work; /* overlaps a and c */
-    void *sum_work;
     size_t work_bytes, bytes;
 };
 
@@ -47,7 +48,6 @@ proof_parts lay_out(uint32_t n_inputs, uint32_t n_words, uint32_t n_fields, uint
     p.bits = w.take<uint64_t>(n_words);
     p.fields = w.take<fr>(n_fields);
     p.scalars = w.take<fr>(most);
-    p.sum_work = w.take<uint8_t>(bit_sum_bytes<fp2>());
     p.b = w.take<fr>(m);
     size_t at = w.used;
     p.a = w.take<fr>(m);
@@ -73,16 +73,94 @@ __global__ void gather_kernel(fr *scalars, const uint32_t *from, uint32_t n, con
 
 } // namespace
 
-struct gpu_proof {
+/* What a proof has from the device beside the borrowed: it passes from an ended proof to the next of its size, because
+ * taking and freeing device memory waits for all that runs there. */
+struct proof_slot {
     gpu_block memory;
-    proof_parts parts;
-    const gpu_shape *shape;
-    const gpu_key *key;
     cudaStream_t stream = nullptr;
     cudaEvent_t event[EVENTS] = {};
     results *host = nullptr; /* pinned */
+};
+
+struct gpu_proof : proof_slot {
+    proof_parts parts;
+    const gpu_shape *shape;
+    const gpu_key *key;
     msm_plan plan_h, plan_q[3], plan_b_g2;
 };
+
+namespace {
+
+constexpr unsigned MAX_DEVICES = 64, SPARES = 2;
+std::mutex slots_lock;
+struct device_slots {
+    unsigned alive; /* proofs; the last that ends leaves nothing */
+    std::vector<proof_slot> spare;
+} slots[MAX_DEVICES];
+
+void slot_free(proof_slot *s) {
+    if (s->memory.data) cudaSetDevice((int)s->memory.device);
+    if (s->stream) cudaStreamDestroy(s->stream);
+    for (auto &e : s->event)
+        if (e) cudaEventDestroy(e);
+    if (s->host) {
+        memset((void *)s->host, 0, sizeof *s->host);
+        cudaFreeHost(s->host);
+    }
+    if (s->memory.data) cudaMemset(s->memory.data, 0, s->memory.bytes); /* a witness was there */
+    gpu_block_free(&s->memory);
+    *s = proof_slot();
+}
+
+cuzk_status slot_take(proof_slot *s, unsigned device, size_t bytes, cuzk_error *err) {
+    {
+        std::lock_guard<std::mutex> hold(slots_lock);
+        device_slots *d = &slots[device % MAX_DEVICES];
+        d->alive++;
+        for (size_t i = 0; i < d->spare.size(); i++) {
+            if (d->spare[i].memory.bytes != bytes) continue;
+            *s = d->spare[i];
+            d->spare.erase(d->spare.begin() + (long)i);
+            break;
+        }
+    }
+    CUDA_TRY(cudaSetDevice((int)device));
+    if (s->memory.data) return CUZK_OK;
+    cuzk_status st = gpu_block_alloc(&s->memory, device, bytes, "proof", err);
+    if (st != CUZK_OK) return st;
+    CUDA_TRY(cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking));
+    for (auto &e : s->event) CUDA_TRY(cudaEventCreate(&e));
+    CUDA_TRY(cudaHostAlloc((void **)&s->host, sizeof(results), cudaHostAllocDefault));
+    return CUZK_OK;
+}
+
+/* healthy: all is there and nothing failed. */
+void slot_give(proof_slot *s, unsigned device, bool healthy) {
+    std::vector<proof_slot> gone;
+    {
+        std::lock_guard<std::mutex> hold(slots_lock);
+        device_slots *d = &slots[device % MAX_DEVICES];
+        d->alive--;
+        if (d->alive == 0) gone.swap(d->spare);
+        if (healthy && d->alive > 0 && d->spare.size() < SPARES)
+            d->spare.push_back(*s);
+        else
+            gone.push_back(*s);
+    }
+    for (proof_slot &g : gone) slot_free(&g);
+}
+
+} // namespace
+
+bool gpu_proof_drop_spares(unsigned device) {
+    std::vector<proof_slot> gone;
+    {
+        std::lock_guard<std::mutex> hold(slots_lock);
+        gone.swap(slots[device % MAX_DEVICES].spare);
+    }
+    for (proof_slot &g : gone) slot_free(&g);
+    return !gone.empty();
+}
 
 namespace {
 
@@ -91,19 +169,19 @@ void counts_of(const gpu_shape *s, uint32_t n[3]) {
 }
 
 /* Bits and field elements of one query in G1. */
-cuzk_status query_enqueue(gpu_proof *p, int k, const affine<fp> *points, uint32_t first, ranked_bits mask,
-                          xyzz<fp> *bits_sum, xyzz<fp> *windows, cuzk_error *err) {
+cuzk_status query_enqueue(gpu_proof *p, int k, const affine<fp> *points, uint32_t n_points, uint32_t first,
+                          ranked_bits mask, xyzz<fp> *bits_sum, xyzz<fp> *windows, cuzk_error *err) {
     const gpu_shape *s = p->shape;
     const gpu_query *q = &s->query[k];
     proof_parts *d = &p->parts;
-    cuzk_status st =
-        bit_sum_enqueue<fp>(bits_sum, points, first, d->bits, mask, s->n_words, d->sum_work, p->stream, err);
+    cuzk_status st = bit_sum_enqueue<fp>(bits_sum, points, first, d->bits, mask, s->n_words, n_points, d->work,
+                                         d->work_bytes, p->stream, err);
     if (st != CUZK_OK || q->n == 0) return st;
     gather_kernel<<<blocks_for(q->n, 256), 256, 0, p->stream>>>(d->scalars, q->field, q->n, d->inputs, d->fields);
     return msm_enqueue<fp>(p->plan_q[k], windows, points, q->point, d->scalars, d->work, p->stream, err);
 }
 
-cuzk_status enqueue(gpu_proof *p, const gpu_witness_source *w, cuzk_error *err) {
+cuzk_status enqueue(gpu_proof *p, cuzk_error *err) {
     const gpu_shape *s = p->shape;
     const gpu_key *k = p->key;
     proof_parts *d = &p->parts;
@@ -112,9 +190,6 @@ cuzk_status enqueue(gpu_proof *p, const gpu_witness_source *w, cuzk_error *err) 
     cuzk_status st;
     CUDA_TRY(cudaEventRecord(p->event[EV_START], stream));
     CUDA_TRY(cudaMemsetAsync(out, 0, sizeof *out, stream));
-    CUDA_TRY(cudaMemcpyAsync(d->inputs, w->inputs, s->n_inputs * sizeof(fr), cudaMemcpyHostToDevice, stream));
-    CUDA_TRY(cudaMemcpyAsync(d->bits, w->bits, s->n_words * sizeof(uint64_t), cudaMemcpyHostToDevice, stream));
-    CUDA_TRY(cudaMemcpyAsync(d->fields, w->fields, s->n_fields * sizeof(fr), cudaMemcpyHostToDevice, stream));
     rows_witness rw = {d->inputs, d->bits, d->fields};
     fr *abc[3] = {d->a, d->b, d->c};
     for (int m = 0; m < 3; m++)
@@ -127,15 +202,17 @@ cuzk_status enqueue(gpu_proof *p, const gpu_witness_source *w, cuzk_error *err) 
     if ((st = msm_enqueue<fp>(p->plan_h, out->h, k->h, nullptr, d->b, d->work, stream, err)) != CUZK_OK) return st;
     CUDA_TRY(cudaEventRecord(p->event[EV_H], stream));
     ranked_bits all = {nullptr, nullptr};
-    if ((st = query_enqueue(p, 0, k->l, 0, all, &out->l_bits, out->l, err)) != CUZK_OK) return st;
+    if ((st = query_enqueue(p, 0, k->l, k->n_l, 0, all, &out->l_bits, out->l, err)) != CUZK_OK) return st;
     CUDA_TRY(cudaEventRecord(p->event[EV_L], stream));
-    if ((st = query_enqueue(p, 1, k->a, s->n_inputs, s->a_density, &out->a_bits, out->a, err)) != CUZK_OK) return st;
+    if ((st = query_enqueue(p, 1, k->a, k->n_a, s->n_inputs, s->a_density, &out->a_bits, out->a, err)) != CUZK_OK)
+        return st;
     CUDA_TRY(cudaEventRecord(p->event[EV_A], stream));
-    if ((st = query_enqueue(p, 2, k->b_g1, s->n_b_inputs, s->b_density, &out->b_g1_bits, out->b_g1, err)) != CUZK_OK)
+    if ((st = query_enqueue(p, 2, k->b_g1, k->n_b, s->n_b_inputs, s->b_density, &out->b_g1_bits, out->b_g1, err)) !=
+        CUZK_OK)
         return st;
     CUDA_TRY(cudaEventRecord(p->event[EV_B_G1], stream));
-    st = bit_sum_enqueue<fp2>(&out->b_g2_bits, k->b_g2, s->n_b_inputs, d->bits, s->b_density, s->n_words, d->sum_work,
-                              stream, err);
+    st = bit_sum_enqueue<fp2>(&out->b_g2_bits, k->b_g2, s->n_b_inputs, d->bits, s->b_density, s->n_words, k->n_b,
+                              d->work, d->work_bytes, stream, err);
     if (st != CUZK_OK) return st;
     if (s->query[2].n) { /* the scalars gathered for B in G1 are still there */
         st = msm_enqueue<fp2>(p->plan_b_g2, out->b_g2, k->b_g2, s->query[2].point, d->scalars, d->work, stream, err);
@@ -151,15 +228,12 @@ cuzk_status open_proof(gpu_proof *p, cuzk_error *err) {
     uint32_t n[3];
     counts_of(s, n);
     size_t bytes = lay_out(s->n_inputs, s->n_words, s->n_fields, s->log2, n, nullptr).bytes;
-    cuzk_status st = gpu_block_alloc(&p->memory, s->memory.device, bytes, "proof", err);
+    cuzk_status st = slot_take(p, s->memory.device, bytes, err);
     if (st != CUZK_OK) return st;
     p->parts = lay_out(s->n_inputs, s->n_words, s->n_fields, s->log2, n, p->memory.data);
     p->plan_h = msm_plan_for<fp>(((size_t)1 << s->log2) - 1, p->parts.work_bytes);
     for (int k = 0; k < 3; k++) p->plan_q[k] = msm_plan_for<fp>(n[k], p->parts.work_bytes);
     p->plan_b_g2 = msm_plan_for<fp2>(n[2], p->parts.work_bytes);
-    CUDA_TRY(cudaStreamCreateWithFlags(&p->stream, cudaStreamNonBlocking));
-    for (auto &e : p->event) CUDA_TRY(cudaEventCreate(&e));
-    CUDA_TRY(cudaHostAlloc((void **)&p->host, sizeof(results), cudaHostAllocDefault));
     return CUZK_OK;
 }
 
@@ -174,20 +248,33 @@ uint64_t gpu_proof_bytes(const gpu_shape_source *src) {
     return lay_out(src->n_inputs, words, src->n_fields, src->log2, n, nullptr).bytes;
 }
 
-cuzk_status gpu_proof_start(gpu_proof **out, const gpu_shape *s, const gpu_key *k, const gpu_witness_source *w,
-                            cuzk_error *err) {
+cuzk_status gpu_proof_open(gpu_proof **out, const gpu_shape *s, const gpu_key *k, cuzk_error *err) {
     gpu_proof *p = new (std::nothrow) gpu_proof();
     if (!p) return cuzk_fail(err, CUZK_MEMORY, "no memory for a proof");
     p->shape = s;
     p->key = k;
     cuzk_status st = open_proof(p, err);
-    if (st == CUZK_OK) st = enqueue(p, w, err);
-    if (st != CUZK_OK) {
+    if (st == CUZK_OK)
+        *out = p;
+    else
         gpu_proof_destroy(p);
-        return st;
-    }
-    *out = p;
+    return st;
+}
+
+cuzk_status gpu_proof_put(gpu_proof *p, gpu_witness_part part, uint64_t offset, const void *from, uint64_t bytes,
+                          cuzk_error *err) {
+    void *to[3] = {p->parts.inputs, p->parts.bits, p->parts.fields};
+    CUDA_TRY(cudaSetDevice((int)p->memory.device));
+    CUDA_TRY(cudaStreamSynchronize(p->stream));
+    CUDA_TRY(
+        cudaMemcpyAsync(static_cast<uint8_t *>(to[part]) + offset, from, bytes, cudaMemcpyHostToDevice, p->stream));
     return CUZK_OK;
+}
+
+cuzk_status gpu_proof_run(gpu_proof *p, cuzk_error *err) {
+    CUDA_TRY(cudaSetDevice((int)p->memory.device));
+    CUDA_TRY(cudaStreamSynchronize(p->stream));
+    return enqueue(p, err);
 }
 
 cuzk_status gpu_proof_wait(gpu_proof *p, gpu_sums *out, cuzk_error *err) {
@@ -218,18 +305,9 @@ cuzk_status gpu_proof_wait(gpu_proof *p, gpu_sums *out, cuzk_error *err) {
 
 void gpu_proof_destroy(gpu_proof *p) {
     if (!p) return;
-    if (p->memory.data) cudaSetDevice((int)p->memory.device);
-    if (p->stream) {
-        cudaStreamSynchronize(p->stream);
-        cudaStreamDestroy(p->stream);
-    }
-    for (auto &e : p->event)
-        if (e) cudaEventDestroy(e);
-    if (p->host) {
-        memset((void *)p->host, 0, sizeof *p->host);
-        cudaFreeHost(p->host);
-    }
-    if (p->memory.data) cudaMemset(p->memory.data, 0, p->memory.bytes); /* the witness was there */
-    gpu_block_free(&p->memory);
+    unsigned device = p->shape->memory.device;
+    cudaSetDevice((int)device);
+    bool healthy = p->stream && cudaStreamSynchronize(p->stream) == cudaSuccess && p->host;
+    slot_give(p, device, healthy);
     delete p;
 }

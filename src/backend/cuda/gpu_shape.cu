@@ -113,8 +113,8 @@ void upload(gpu_shape *s, uploader *u, const gpu_shape_source *src, const query_
         s->query[k].field = u->put(q[k].field.data(), q[k].field.size());
         s->query[k].n = (uint32_t)q[k].point.size();
     }
-    ntt_tables_place(&s->ntt, src->log2,
-                     u->put(static_cast<const fr *>(src->ntt_block), ntt_table_elements(src->log2)));
+    const fr *block = u->put(static_cast<const fr *>(src->ntt_block), ntt_table_elements(src->log2));
+    ntt_tables_place(&s->ntt, src->log2, block, u->space.take<fr>(ntt_made_elements(src->log2)));
     memcpy(&s->ntt.n_inverse, src->n_inverse, sizeof(fr));
     memcpy(&s->ntt.z_inverse, src->z_inverse, sizeof(fr));
 }
@@ -142,6 +142,9 @@ cuzk_status gpu_shape_create(gpu_shape **out, unsigned device, const gpu_shape_s
         uploader u = {{static_cast<uint8_t *>(s->memory.data), 0}, cudaSuccess};
         upload(s, &u, src, q);
         if (u.error != cudaSuccess) st = cuda_fail(err, u.error, "cudaMemcpy", __FILE__, __LINE__);
+        if (st == CUZK_OK) st = ntt_tables_make(&s->ntt, 0, err);
+        if (st == CUZK_OK && (u.error = cudaDeviceSynchronize()) != cudaSuccess)
+            st = cuda_fail(err, u.error, "cudaDeviceSynchronize", __FILE__, __LINE__);
     }
     if (st != CUZK_OK) {
         gpu_shape_destroy(s);

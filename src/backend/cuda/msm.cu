@@ -4,12 +4,16 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
+#include "reduce.cuh"
+
 namespace {
 
 constexpr unsigned SEGMENT = 256; /* most points a thread sums */
 constexpr unsigned SLICE = 64;    /* buckets a thread weighs */
 constexpr unsigned JOIN_THREADS = 128;
-constexpr uint32_t SIGN = 0x80000000u;
+constexpr uint32_t SIGN = REDUCE_SIGN;
+constexpr size_t REDUCE_MIN = (size_t)1 << 15; /* points from which a launch of them fills a device */
+constexpr size_t REDUCE_FROM = 12;             /* points a bucket has on average for affine additions to pay */
 
 /* Limb i of the sum of 2^(c w + c - 1) over the windows. */
 struct digit_bias {
@@ -65,6 +69,24 @@ __global__ void starts_kernel(uint32_t *start, const uint32_t *keys, size_t pair
     for (uint32_t b = before; b <= here; b++) start[b] = (uint32_t)i;
 }
 
+/* Entries of each bucket, filled up to whole groups; their places by a scan are `filled`. */
+__global__ void fill_count_kernel(uint32_t *filled, const uint32_t *start, uint32_t buckets) {
+    uint32_t b = blockIdx.x * blockDim.x + threadIdx.x;
+    if (b <= buckets) filled[b] = b == buckets ? 0 : (start[b + 1] - start[b] + REDUCE_GROUP - 1) & ~(REDUCE_GROUP - 1);
+}
+__global__ void fill_kernel(uint32_t *list, const uint32_t *keys, const uint32_t *values, const uint32_t *index,
+                            const uint32_t *start, const uint32_t *filled, uint32_t buckets) {
+    uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= start[buckets]) return;
+    uint32_t b = keys[i], v = values[i], at = v & ~SIGN;
+    if (index) at = index[at];
+    list[filled[b] + i - start[b]] = at | (v & SIGN);
+}
+__global__ void reduced_start_kernel(uint32_t *start, const uint32_t *filled, uint32_t buckets) {
+    uint32_t b = blockIdx.x * blockDim.x + threadIdx.x;
+    if (b <= buckets) start[b] = filled[b] / REDUCE_GROUP;
+}
+
 __global__ void segment_count_kernel(uint32_t *segments, const uint32_t *start, uint32_t buckets) {
     uint32_t b = blockIdx.x * blockDim.x + threadIdx.x;
     if (b > buckets) return;
@@ -95,9 +117,9 @@ __global__ void __launch_bounds__(128)
     uint32_t from = start[b] + (s - segment_at[b]) * SEGMENT, to = min(start[b + 1], from + SEGMENT);
     xyzz<F> acc = xyzz<F>::infinity();
     for (uint32_t i = from; i < to; i++) {
-        uint32_t v = values[i], at = v & ~SIGN;
+        uint32_t v = values ? values[i] : i, at = v & ~SIGN;
         if (index) at = index[at];
-        acc.add(points[at], (v & SIGN) != 0);
+        acc.add(fetch(points + at), (v & SIGN) != 0);
     }
     partial[s] = acc;
 }
@@ -175,8 +197,13 @@ unsigned key_bits(unsigned c, unsigned group) {
     return 32 - (unsigned)__builtin_clz(group << (c - 1));
 }
 
-/* The parts of a window group's workspace. */
+/* The parts of a window group's workspace. The list of entries for affine additions takes the place of the unsorted
+ * keys. */
 template <class F> struct parts {
+    uint32_t *filled;
+    affine<F> *reduced_points;
+    void *reduce_scratch;
+    size_t entries_max; /* filled up; 0 without affine additions */
     uint32_t *keys, *values, *keys_sorted, *values_sorted, *start, *segment_at, *bucket_of, *length, *length_sorted,
         *id, *order, *large, *large_count;
     xyzz<F> *partial, *slices;
@@ -185,14 +212,15 @@ template <class F> struct parts {
     uint32_t half, buckets, slices_per_window;
 };
 
-template <class F> parts<F> lay_out(size_t n, unsigned c, unsigned group, void *base) {
+template <class F> parts<F> lay_out(size_t n, unsigned c, unsigned group, bool reduced, void *base) {
     parts<F> p;
     workspace w = {static_cast<uint8_t *>(base), 0};
     size_t pairs = n * group;
     p.half = 1u << (c - 1);
     p.buckets = p.half * group;
     p.slices_per_window = (p.half + SLICE - 1) / SLICE;
-    p.segments_max = pairs / SEGMENT + p.buckets;
+    p.entries_max = reduced ? pairs + (size_t)p.buckets * (REDUCE_GROUP - 1) : 0;
+    p.segments_max = (reduced ? p.entries_max / REDUCE_GROUP : pairs) / SEGMENT + p.buckets + 1;
     size_t sort_pairs = 0, sort_segments = 0, scan = 0;
     cub::DeviceRadixSort::SortPairs(nullptr, sort_pairs, (uint32_t *)nullptr, (uint32_t *)nullptr, (uint32_t *)nullptr,
                                     (uint32_t *)nullptr, pairs, 0, 32);
@@ -201,7 +229,7 @@ template <class F> parts<F> lay_out(size_t n, unsigned c, unsigned group, void *
     cub::DeviceScan::ExclusiveSum(nullptr, scan, (uint32_t *)nullptr, (uint32_t *)nullptr, p.buckets + 1);
     p.temp_bytes = sort_pairs > sort_segments ? sort_pairs : sort_segments;
     if (scan > p.temp_bytes) p.temp_bytes = scan;
-    p.keys = w.take<uint32_t>(pairs);
+    p.keys = w.take<uint32_t>(reduced ? p.entries_max : pairs);
     p.values = w.take<uint32_t>(pairs);
     p.keys_sorted = w.take<uint32_t>(pairs);
     p.values_sorted = w.take<uint32_t>(pairs);
@@ -213,6 +241,9 @@ template <class F> parts<F> lay_out(size_t n, unsigned c, unsigned group, void *
     p.id = w.take<uint32_t>(p.segments_max);
     p.order = w.take<uint32_t>(p.segments_max);
     p.large = w.take<uint32_t>(pairs / SEGMENT + 1);
+    p.filled = reduced ? w.take<uint32_t>(p.buckets + 1) : nullptr;
+    p.reduced_points = reduced ? w.take<affine<F>>(p.entries_max / REDUCE_GROUP) : nullptr;
+    p.reduce_scratch = reduced ? w.take<uint8_t>(reduce_scratch_bytes<F>(p.entries_max)) : nullptr;
     p.large_count = w.take<uint32_t>(1);
     p.partial = w.take<xyzz<F>>(p.segments_max);
     p.slices = w.take<xyzz<F>>((size_t)p.slices_per_window * group);
@@ -224,13 +255,27 @@ template <class F> parts<F> lay_out(size_t n, unsigned c, unsigned group, void *
 template <class F>
 cuzk_status group_enqueue(const msm_plan &plan, unsigned first, unsigned group, xyzz<F> *out, const affine<F> *points,
                           const uint32_t *index, const fr *scalars, void *work, cudaStream_t stream, cuzk_error *err) {
-    parts<F> p = lay_out<F>(plan.n, plan.c, group, work);
+    parts<F> p = lay_out<F>(plan.n, plan.c, group, plan.reduced, work);
     size_t pairs = plan.n * group, temp = p.temp_bytes;
+    const uint32_t *values = p.values_sorted;
     digits_kernel<<<blocks_for(plan.n, 256), 256, 0, stream>>>(p.keys, p.values, scalars, plan.n, plan.c, first, group,
                                                                bias_for(plan.c, plan.windows), p.buckets);
     CUDA_TRY(cub::DeviceRadixSort::SortPairs(p.temp, temp, p.keys, p.keys_sorted, p.values, p.values_sorted, pairs, 0,
                                              (int)key_bits(plan.c, group), stream));
     starts_kernel<<<blocks_for(pairs + 1, 256), 256, 0, stream>>>(p.start, p.keys_sorted, pairs, p.buckets);
+    if (plan.reduced) {
+        fill_count_kernel<<<blocks_for(p.buckets + 1, 256), 256, 0, stream>>>(p.id, p.start, p.buckets);
+        CUDA_TRY(cub::DeviceScan::ExclusiveSum(p.temp, temp, p.id, p.filled, p.buckets + 1, stream));
+        uint32_t *list = p.keys;
+        CUDA_TRY(cudaMemsetAsync(list, 0xff, p.entries_max * sizeof(uint32_t), stream)); /* REDUCE_NONE */
+        fill_kernel<<<blocks_for(pairs, 256), 256, 0, stream>>>(list, p.keys_sorted, values, index, p.start, p.filled,
+                                                                p.buckets);
+        cuzk_status s = reduce_enqueue<F>(p.reduced_points, points, list, p.filled + p.buckets, p.entries_max,
+                                          p.reduce_scratch, stream, err);
+        if (s != CUZK_OK) return s;
+        reduced_start_kernel<<<blocks_for(p.buckets + 1, 256), 256, 0, stream>>>(p.start, p.filled, p.buckets);
+        points = p.reduced_points, values = index = nullptr;
+    }
     segment_count_kernel<<<blocks_for(p.buckets + 1, 256), 256, 0, stream>>>(p.id, p.start, p.buckets);
     temp = p.temp_bytes;
     CUDA_TRY(cub::DeviceScan::ExclusiveSum(p.temp, temp, p.id, p.segment_at, p.buckets + 1, stream));
@@ -240,9 +285,8 @@ cuzk_status group_enqueue(const msm_plan &plan, unsigned first, unsigned group, 
     temp = p.temp_bytes;
     CUDA_TRY(cub::DeviceRadixSort::SortPairsDescending(p.temp, temp, p.length, p.length_sorted, p.id, p.order,
                                                        p.segments_max, 0, 9, stream));
-    accumulate_kernel<F><<<blocks_for(p.segments_max, 128), 128, 0, stream>>>(p.partial, points, index, p.values_sorted,
-                                                                              p.order, p.bucket_of, p.segment_at,
-                                                                              p.start, p.segment_at + p.buckets);
+    accumulate_kernel<F><<<blocks_for(p.segments_max, 128), 128, 0, stream>>>(
+        p.partial, points, index, values, p.order, p.bucket_of, p.segment_at, p.start, p.segment_at + p.buckets);
     CUDA_TRY(cudaMemsetAsync(p.large_count, 0, sizeof(uint32_t), stream));
     large_kernel<<<blocks_for(p.buckets, 256), 256, 0, stream>>>(p.large, p.large_count, p.segment_at, p.buckets);
     size_t shared = JOIN_THREADS / 2 * sizeof(xyzz<F>);
@@ -262,20 +306,26 @@ template <class F> msm_plan msm_plan_for(size_t n, size_t budget) {
     double best_cost = 0;
     for (unsigned c = 4; c <= 22; c++) {
         unsigned windows = (257 + c - 1) / c;
-        /* One addition a point and window, two and a half a bucket, and what a launch sequence costs in additions'
-         * time. */
-        double cost = (double)windows * ((double)n + 3.0 * (double)(1u << (c - 1)) + 20000.0);
-        size_t one = lay_out<F>(n, c, 1, nullptr).bytes;
-        if (one > budget && best.c) continue;
-        if (!best.c || cost < best_cost) best = {n, c, windows, 1, one}, best_cost = cost;
+        double half = (double)(1u << (c - 1));
+        for (int reduced = 0; reduced < 2; reduced++) {
+            if (reduced && (n < REDUCE_MIN || n / (size_t)half < REDUCE_FROM)) continue;
+            /* In XYZZ additions: one a point and window (or two thirds by affine ones, and the rest of each bucket's
+             * groups), two and a half a bucket, and what a launch sequence takes meanwhile. */
+            double points = reduced ? 0.62 * ((double)n + 3.5 * half) + ((double)n / 8 + half / 2) : (double)n;
+            double cost = (double)windows * (points + 3.0 * half + (reduced ? 100000.0 : 20000.0));
+            size_t one = lay_out<F>(n, c, 1, reduced, nullptr).bytes;
+            if (one > budget && best.c) continue;
+            if (!best.c || best.bytes > budget || cost < best_cost)
+                best = {n, c, windows, 1, reduced != 0, one}, best_cost = cost;
+        }
     }
     /* More windows at once save launches, but no more than keep the sort's number of 8-bit passes. */
     unsigned bits = key_bits(best.c, 1), most = best.n >= ((size_t)1 << 22) ? (bits + 7) / 8 * 8 : 32;
     for (unsigned g = 2; g <= best.windows; g++) {
-        size_t bytes = lay_out<F>(n, best.c, g, nullptr).bytes;
-        if (bytes > budget || n * g >= (1ull << 31) || key_bits(best.c, g) > most) break;
+        parts<F> p = lay_out<F>(n, best.c, g, best.reduced, nullptr);
+        if (p.bytes > budget || n * g >= (1ull << 31) || key_bits(best.c, g) > most) break;
         best.group = g;
-        best.bytes = bytes;
+        best.bytes = p.bytes;
     }
     return best;
 }
@@ -296,45 +346,9 @@ cuzk_status msm_enqueue(const msm_plan &plan, xyzz<F> *window_sums, const affine
     return CUZK_OK;
 }
 
-/* ---- sums of selected points ---- */
-
-namespace {
-constexpr unsigned SUM_BLOCKS = 132 * 8, SUM_THREADS = 128;
-
-template <class F>
-__global__ void __launch_bounds__(SUM_THREADS)
-    point_sum_kernel(xyzz<F> *partial, const affine<F> *points, const uint32_t *index, size_t n) {
-    extern __shared__ uint8_t sum_shared[];
-    xyzz<F> *shared = reinterpret_cast<xyzz<F> *>(sum_shared);
-    xyzz<F> acc = xyzz<F>::infinity();
-    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x)
-        acc.add(points[index[i]]);
-    acc = block_sum(acc, shared);
-    if (threadIdx.x == 0) partial[blockIdx.x] = acc;
-}
-} // namespace
-
-template <class F> size_t point_sum_bytes(size_t) {
-    return SUM_BLOCKS * sizeof(xyzz<F>);
-}
-
-template <class F>
-cuzk_status point_sum_enqueue(xyzz<F> *sum, const affine<F> *points, const uint32_t *index, size_t n, void *work,
-                              cudaStream_t stream, cuzk_error *err) {
-    xyzz<F> *partial = static_cast<xyzz<F> *>(work);
-    size_t shared = SUM_THREADS / 2 * sizeof(xyzz<F>);
-    point_sum_kernel<F><<<SUM_BLOCKS, SUM_THREADS, shared, stream>>>(partial, points, index, n);
-    window_kernel<F><<<1, JOIN_THREADS, shared, stream>>>(sum, partial, SUM_BLOCKS);
-    CUDA_TRY(cudaGetLastError());
-    return CUZK_OK;
-}
-
 #define INSTANTIATE(F)                                                                                                 \
     template msm_plan msm_plan_for<F>(size_t, size_t);                                                                 \
     template cuzk_status msm_enqueue<F>(const msm_plan &, xyzz<F> *, const affine<F> *, const uint32_t *, const fr *,  \
-                                        void *, cudaStream_t, cuzk_error *);                                           \
-    template size_t point_sum_bytes<F>(size_t);                                                                        \
-    template cuzk_status point_sum_enqueue<F>(xyzz<F> *, const affine<F> *, const uint32_t *, size_t, void *,          \
-                                              cudaStream_t, cuzk_error *);
+                                        void *, cudaStream_t, cuzk_error *);
 INSTANTIATE(fp)
 INSTANTIATE(fp2)

@@ -65,6 +65,19 @@ done:
     return st;
 }
 
+resident *resident_take_present(unsigned device, uint64_t id, bool is_key) {
+    resident *found = NULL;
+    pthread_mutex_lock(&table_lock);
+    for (resident *r = table; r < table + RESIDENTS; r++)
+        if (r->id == id && r->device == device && r->is_key == is_key) found = r;
+    if (found) {
+        found->users++;
+        found->used_at = ++uses;
+    }
+    pthread_mutex_unlock(&table_lock);
+    return found;
+}
+
 void resident_give(resident *r) {
     if (!r) return;
     pthread_mutex_lock(&table_lock);
@@ -137,25 +150,23 @@ static fr root_of_order(const ntt_root *root, unsigned log2) {
     return w;
 }
 
-static void ntt_source(shape_source *s, unsigned log2, const ntt_root *root) {
-    fr one, w = root_of_order(root, log2), w_inv, g_inv, n_inv, z, small = root_of_order(root, 9), small_inv;
+void cuda_ntt_block(fr *block, unsigned log2, const ntt_root *root, fr *n_inverse, fr *z_inverse) {
+    fr one, w = root_of_order(root, log2), w_inv, g_inv, z, small = root_of_order(root, 9), small_inv;
     unsigned low = api->ntt_low_bits();
     fr_set_one(&one);
     fr_inv(&w_inv, &w);
     fr_inv(&g_inv, &root->generator);
     fr_inv(&small_inv, &small);
-    fr_from_u64(&n_inv, (uint64_t)1 << log2);
-    fr_inv(&n_inv, &n_inv);
+    fr_from_u64(n_inverse, (uint64_t)1 << log2);
+    fr_inv(n_inverse, n_inverse);
     z = root->generator;
     for (unsigned i = 0; i < log2; i++) fr_sqr(&z, &z);
     fr_sub(&z, &z, &one);
-    fr_inv(&z, &z);
-    memcpy(s->gpu.n_inverse, &n_inv, sizeof n_inv);
-    memcpy(s->gpu.z_inverse, &z, sizeof z);
-    fr *at = power_tables(s->ntt, log2, low, &w, &one);
+    fr_inv(z_inverse, &z);
+    fr *at = power_tables(block, log2, low, &w, &one);
     at = power_tables(at, log2, low, &w_inv, &one);
-    at = power_tables(at, log2, low, &root->generator, &n_inv);
-    at = power_tables(at, log2, low, &g_inv, &n_inv);
+    at = power_tables(at, log2, low, &root->generator, n_inverse);
+    at = power_tables(at, log2, low, &g_inv, n_inverse);
     for (int k = 0; k < 2; k++) {
         fr x = one;
         for (int i = 0; i < 256; i++) {
@@ -201,7 +212,10 @@ cuzk_status shape_source_make(shape_source *s, const shape *sh, const ntt_root *
         if (shape_input_in_b(sh, i)) s->b_inputs[s->gpu.n_b_inputs++] = i;
     s->gpu.b_inputs = s->b_inputs;
     s->gpu.ntt_block = s->ntt;
-    ntt_source(s, log2, root);
+    fr n_inverse, z_inverse;
+    cuda_ntt_block(s->ntt, log2, root, &n_inverse, &z_inverse);
+    memcpy(s->gpu.n_inverse, &n_inverse, sizeof n_inverse);
+    memcpy(s->gpu.z_inverse, &z_inverse, sizeof z_inverse);
     return CUZK_OK;
 }
 

@@ -24,6 +24,8 @@ typedef cuzk_status (*resident_maker)(void **out, unsigned device, const void *s
  * proofs never load one key twice. Give it back with resident_give. */
 cuzk_status resident_take(resident **out, unsigned device, uint64_t id, bool is_key, resident_maker make,
                           const void *source, cuzk_error *err);
+/* The object when it is there, taken; NULL otherwise. */
+resident *resident_take_present(unsigned device, uint64_t id, bool is_key);
 void resident_give(resident *r); /* accepts NULL */
 /* Puts out the least recently used one that nobody uses on the device; false when there is none. */
 bool resident_put_out_one(unsigned device);
@@ -31,6 +33,19 @@ bool resident_put_out_one(unsigned device);
 void resident_forget_key(const proving_key *key);
 /* The entry of an id on a device that is already there, without taking it; NULL when absent. */
 resident *resident_find(unsigned device, uint64_t id, bool is_key);
+
+/* The witness to an opened proof; on all threads of p when it is lazy. The cancel flag is looked at between pieces. */
+cuzk_status upload_witness(gpu_proof *proof, const witness *w, const shape *s, pool *p, const cuzk_control *control,
+                           cuzk_error *err);
+/* Tracked host bytes of a witness of this shape and of its way to the device. */
+uint64_t upload_host_bytes(const shape *s, unsigned threads);
+cuzk_status upload_cancelled(const cuzk_control *control, cuzk_error *err);
+
+/* From windows of XYZZ points (and one to be added; may be NULL) to a sum. */
+void cuda_join_g1(g1 *out, const gpu_msm_sum *m, const void *bits);
+void cuda_join_g2(g2 *out, const gpu_msm_sum *m, const void *bits);
+/* Fills a table block of gpu_ntt_elements(log2) elements. */
+void cuda_ntt_block(fr *block, unsigned log2, const ntt_root *root, fr *n_inverse, fr *z_inverse);
 
 typedef struct shape_source {
     gpu_shape_source gpu;
