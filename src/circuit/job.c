@@ -125,9 +125,14 @@ cuzk_status job_open_kind(job *out, const circuit_kind *kind, const job_files *f
 }
 
 cuzk_status job_witness(witness *out, const job *j, const shape *s, unsigned partition, cuzk_error *err) {
+    return job_witness_until(out, j, s, partition, NULL, err);
+}
+
+cuzk_status job_witness_until(witness *out, const job *j, const shape *s, unsigned partition,
+                              const cuzk_control *control, cuzk_error *err) {
     const circuit *c = &j->circuit;
     const void *instance = c->kind->instance(j, partition);
-    if (!shape_is_lazy(s)) return witness_write(out, s, c->kind->synthesize, c->params, instance, err);
+    if (!shape_is_lazy(s)) return witness_write_until(out, s, c->kind->synthesize, c->params, instance, control, err);
     size_t n = c->kind->public_count(c);
     fr *inputs = calloc(n + 1, sizeof *inputs);
     if (!inputs) return cuzk_fail(err, CUZK_MEMORY, "no memory for %zu public inputs", n);

@@ -92,5 +92,8 @@ void job_close(job *j);
 /* The witness of a partition; lazy when the shape is. A lazy one borrows the job until it is freed. Only for a job with
  * instances. */
 cuzk_status job_witness(witness *out, const job *j, const shape *s, unsigned partition, cuzk_error *err);
+/* The same; looks at control between the circuit's blocks: CANCELLED. */
+cuzk_status job_witness_until(witness *out, const job *j, const shape *s, unsigned partition,
+                              const cuzk_control *control, cuzk_error *err);
 
 #endif

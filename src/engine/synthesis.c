@@ -81,7 +81,7 @@ static cuzk_status make_witness(attempt *a, cuzk_error *err) {
     const job *j = &a->prep->j;
     const shape *sh = resource_shape(a->key);
     cuzk_control control = {.cancel = &a->cancel};
-    cuzk_status s = job_witness(&a->w, j, sh, a->partition, err);
+    cuzk_status s = job_witness_until(&a->w, j, sh, a->partition, &control, err);
     if (!s) s = api_inputs_agree(j, a->partition, &a->w, err);
     if (!s && witness_is_lazy(&a->w) && wants_whole(e, a))
         s = witness_materialise(&a->w, sh, e->context->pool, &control, err);

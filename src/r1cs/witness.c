@@ -18,6 +18,11 @@ size_t witness_bytes(const shape *s) {
 
 cuzk_status witness_write(witness *out, const shape *s, cs_circuit f, const void *params, const void *instance,
                           cuzk_error *err) {
+    return witness_write_until(out, s, f, params, instance, NULL, err);
+}
+
+cuzk_status witness_write_until(witness *out, const shape *s, cs_circuit f, const void *params, const void *instance,
+                                const cuzk_control *control, cuzk_error *err) {
     *out = (witness){.n_inputs = (uint32_t)s->counts.inputs, .n_aux = s->counts.aux, .n_fields = s->fields};
     cuzk_status status = buffer_alloc(&out->memory, BUFFER_WITNESS, witness_bytes(s), err);
     if (status != CUZK_OK) return status;
@@ -25,7 +30,7 @@ cuzk_status witness_write(witness *out, const shape *s, cs_circuit f, const void
     out->fields = out->inputs + out->n_inputs;
     out->bits = (uint64_t *)(out->fields + out->n_fields);
     fr_set_one(&out->inputs[0]);
-    writer w = {.shape = s, .bits = out->bits, .inputs = out->inputs, .fields = out->fields};
+    writer w = {.shape = s, .bits = out->bits, .inputs = out->inputs, .fields = out->fields, .control = control};
     status = writer_whole(&w, f, params, instance, err);
     if (status != CUZK_OK) witness_free(out);
     return status;

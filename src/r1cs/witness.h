@@ -37,6 +37,9 @@ size_t witness_bytes(const shape *s);
 /* Runs the circuit with values. The number and kinds of variables must equal the shape's (INTERNAL otherwise). */
 cuzk_status witness_write(witness *out, const shape *s, cs_circuit f, const void *params, const void *instance,
                           cuzk_error *err);
+/* The same; looks at control between the circuit's blocks: CANCELLED. */
+cuzk_status witness_write_until(witness *out, const shape *s, cs_circuit f, const void *params, const void *instance,
+                                const cuzk_control *control, cuzk_error *err);
 void witness_free(witness *w);
 
 /* A lazy witness; shape_is_lazy(s). f, params and instance as in witness_write, borrowed until the witness is freed.

@@ -90,7 +90,13 @@ static void writer_enforce(cs *c, const cs_lc *a, const cs_lc *b, const cs_lc *l
 static bool whole_begin(cs *c, uint32_t index, uint32_t count, const cs_var *params, unsigned n_params) {
     (void)params;
     (void)n_params;
-    const shape_segment *g = &((writer *)c)->shape->segment[SEGMENT_BLOCK];
+    const writer *w = (const writer *)c;
+    const shape_segment *g = &w->shape->segment[SEGMENT_BLOCK];
+    if (c->status == CUZK_OK && w->control && w->control->cancel && atomic_load(w->control->cancel)) {
+        cs_fault(c, CUZK_CANCELLED, "cancelled");
+        c->values = false;
+    }
+    if (c->status == CUZK_CANCELLED) return false; /* the rest is passed over */
     if (c->status == CUZK_OK && (count != g->copies || c->aux != g->first_aux + (uint64_t)index * g->aux ||
                                  c->inputs != g->first_input + (uint64_t)index * g->inputs))
         not_the_shape(c, "a block of the circuit does not begin where its shape says");

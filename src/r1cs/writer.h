@@ -15,8 +15,9 @@ typedef struct writer {
     uint64_t bit_first; /* the variable of the bitmap's bit 0; a multiple of 64 */
     uint64_t n_fields;  /* written */
     uint64_t end_aux, end_inputs;
-    uint32_t copy; /* of the block; for writer_copy */
-    bool done;     /* the copy was run */
+    uint32_t copy;               /* of the block; for writer_copy */
+    bool done;                   /* the copy was run */
+    const cuzk_control *control; /* of the whole, looked at before each block; may be NULL */
     /* Kinds of the variables kind_first .. kind_end. */
     const uint64_t *kinds;
     uint64_t kind_first, kind_end;

@@ -287,6 +287,18 @@ static void test_cancel(void **state) {
     uint64_t before = buffer_total_stats().live_bytes;
     assert_int_equal(shape_record(&s, misbehave, &good, &control, &err), CUZK_CANCELLED);
     assert_int_equal(buffer_total_stats().live_bytes, before);
+    /* A witness is left before its next block. */
+    witness w;
+    OK(shape_record(&s, misbehave, &good, NULL, &err));
+    uint64_t with_shape = buffer_total_stats().live_bytes;
+    assert_int_equal(witness_write_until(&w, s, misbehave, &good, &good, &control, &err), CUZK_CANCELLED);
+    assert_int_equal(err.status, CUZK_CANCELLED);
+    assert_null(w.memory.data);
+    assert_int_equal(buffer_total_stats().live_bytes, with_shape);
+    atomic_store(&cancel, 0);
+    OK(witness_write_until(&w, s, misbehave, &good, &good, &control, &err));
+    witness_free(&w);
+    shape_destroy(s);
 }
 
 int main(void) {
