@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "circuit/snap/snap.h"
 
 /* --variant with a job only says what the caller expects. */
 static cuzk_status variant_agrees(const circuit *c, const char *variant, cuzk_error *err) {
@@ -20,6 +21,8 @@ static job_source source_of(const char *path, cuzk_bytes bytes) {
 cuzk_status cuzk_job_open(cuzk_job **out, const char *kind, const cuzk_job_files *files, bool facts_only,
                           cuzk_error *err) {
     *out = NULL;
+    if (!strcmp(kind, "snap") && files->variant && !strcmp(files->variant, "poseidon"))
+        return snap_poseidon_refused(err);
     size_t n = files->n_vanilla;
     job_source *vanilla = calloc(n + 1, sizeof *vanilla);
     cuzk_job *h = calloc(1, sizeof *h);

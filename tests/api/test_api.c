@@ -137,6 +137,19 @@ static void read_hex_lines(const char *path, uint8_t (*out)[32], size_t *n) {
     fclose(f);
 }
 
+static void no_poseidon_updates(void **state) {
+    (void)state;
+    cuzk_error err;
+    cuzk_job *job;
+    cuzk_job_files files = {.request = TEST_DATA "/snap-2kib-a/request.json", .variant = "poseidon"};
+    assert_int_equal(cuzk_job_open(&job, "snap", &files, true, &err), CUZK_USAGE);
+    assert_null(job);
+    assert_non_null(strstr(err.what, "no format for them exists"));
+    files.variant = NULL;
+    assert_int_equal(cuzk_job_open(&job, "snap", &files, true, &err), CUZK_OK);
+    cuzk_job_close(job);
+}
+
 static void public_inputs_are(const char *kind, const cuzk_job_files *files, bool facts_only) {
     cuzk_error err;
     cuzk_job *job;
@@ -336,9 +349,16 @@ static void setup_refuses(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(contexts),      cmocka_unit_test(circuits),     cmocka_unit_test(jobs),
-        cmocka_unit_test(keys),          cmocka_unit_test(official_key), cmocka_unit_test(verify_groth16),
-        cmocka_unit_test(verify_job),    cmocka_unit_test(cancelled),    cmocka_unit_test(damaged_development_key),
+        cmocka_unit_test(contexts),
+        cmocka_unit_test(circuits),
+        cmocka_unit_test(jobs),
+        cmocka_unit_test(keys),
+        cmocka_unit_test(official_key),
+        cmocka_unit_test(verify_groth16),
+        cmocka_unit_test(verify_job),
+        cmocka_unit_test(cancelled),
+        cmocka_unit_test(damaged_development_key),
+        cmocka_unit_test(no_poseidon_updates),
         cmocka_unit_test(setup_refuses),
     };
     return cmocka_run_group_tests(tests, start, stop);

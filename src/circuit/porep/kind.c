@@ -11,14 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/text.h"
+#include "base/units.h"
+#include "circuit/facts.h"
 #include "circuit/job.h"
 #include "circuit/porep/graph.h"
 #include "circuit/porep/synth.h"
 #include "circuit/porep/vanilla.h"
 #include "circuit/request.h"
 
-#define KIB ((uint64_t)1 << 10)
-#define MIB ((uint64_t)1 << 20)
 #define GIB ((uint64_t)1 << 30)
 
 static const char *const variants[] = {"", "ni", "synthetic", NULL};
@@ -271,17 +271,6 @@ static const void *porep_instance(const job *j, unsigned partition) {
     return &f->partitions[partition];
 }
 
-static void put_bytes(json_out *o, const char *key, const uint8_t b[32]) {
-    json_put_key(o, key);
-    json_put_hex(o, b, 32);
-}
-
-static void put_node(json_out *o, const char *key, const fr *v) {
-    uint8_t b[32];
-    fr_to_le_bytes(b, v);
-    put_bytes(o, key, b);
-}
-
 static void porep_inspect(const job *j, json_out *o) {
     const porep_job *f = j->data;
     const porep_params *p = f->params;
@@ -293,7 +282,7 @@ static void porep_inspect(const job *j, json_out *o) {
     json_put_string(o, porep_registered_name(f->registered.number));
     json_put_key(o, "api_version");
     json_put_string(o, version);
-    put_bytes(o, "porep_id", f->registered.porep_id);
+    facts_put_bytes(o, "porep_id", f->registered.porep_id);
     json_put_key(o, "layers");
     json_put_u64(o, p->layers);
     json_put_key(o, "challenges_per_partition");
@@ -302,20 +291,20 @@ static void porep_inspect(const job *j, json_out *o) {
         json_put_key(o, "sector_number");
         json_put_u64(o, f->sector_number);
     }
-    if (f->has_prover) put_bytes(o, "prover_id", f->prover_id);
+    if (f->has_prover) facts_put_bytes(o, "prover_id", f->prover_id);
     if (f->has_prover && porep_miner_id(&miner, f->prover_id)) {
         json_put_key(o, "miner_id");
         json_put_u64(o, miner);
     }
-    put_bytes(o, "replica_id", f->replica_id);
-    put_bytes(o, "comm_d", f->comm_d);
-    put_bytes(o, "comm_r", f->comm_r);
+    facts_put_bytes(o, "replica_id", f->replica_id);
+    facts_put_bytes(o, "comm_d", f->comm_d);
+    facts_put_bytes(o, "comm_r", f->comm_r);
     if (f->partitions) {
-        put_node(o, "comm_c", &f->partitions[0].comm_c);
-        put_node(o, "comm_r_last", &f->partitions[0].comm_r_last);
+        facts_put_node(o, "comm_c", &f->partitions[0].comm_c);
+        facts_put_node(o, "comm_r_last", &f->partitions[0].comm_r_last);
     }
-    put_bytes(o, "seed", f->seed);
-    put_bytes(o, "ticket", f->ticket);
+    facts_put_bytes(o, "seed", f->seed);
+    facts_put_bytes(o, "ticket", f->ticket);
     json_put_key(o, "challenges");
     json_begin_array(o);
     for (unsigned k = 0; k < j->partitions; k++) {

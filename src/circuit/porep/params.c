@@ -8,10 +8,8 @@
 
 #include <stdio.h>
 #include "base/hash.h"
+#include "base/units.h"
 
-#define KIB ((uint64_t)1 << 10)
-#define MIB ((uint64_t)1 << 20)
-#define GIB ((uint64_t)1 << 30)
 #define NODE_BYTES 32
 
 static const struct size_row {

@@ -21,6 +21,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "circuit/facts.h"
 #include "circuit/porep/graph.h"
 #include "math/poseidon.h"
 
@@ -449,15 +450,9 @@ static cuzk_status write_request(const porep_request *q, const char *path, cuzk_
     }
     json_put_key(o, "sector_number");
     json_put_u64(o, q->sector_number);
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        json_put_key(o, all[i].key);
-        json_put_hex(o, all[i].bytes, 32);
-    }
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) facts_put_bytes(o, all[i].key, all[i].bytes);
     json_end_object(o);
-    size_t len;
-    const char *text = json_out_text(o, &len);
-    cuzk_status s =
-        text ? file_write_all(path, text, len, false, err) : cuzk_fail(err, CUZK_MEMORY, "no memory for a request");
+    cuzk_status s = facts_write(o, path, err);
     json_out_destroy(o);
     return s;
 }

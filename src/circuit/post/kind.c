@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/text.h"
+#include "base/units.h"
+#include "circuit/facts.h"
 #include "circuit/job.h"
 #include "circuit/porep/graph.h"
 #include "circuit/post/post.h"
 
-#define KIB ((uint64_t)1 << 10)
-#define MIB ((uint64_t)1 << 20)
 #define GIB ((uint64_t)1 << 30)
 
 static const char *const variants[] = {"", NULL};
@@ -255,17 +255,6 @@ static const void *post_instance(const job *j, unsigned partition) {
     return &f->partitions[partition];
 }
 
-static void put_bytes(json_out *o, const char *key, const uint8_t b[32]) {
-    json_put_key(o, key);
-    json_put_hex(o, b, 32);
-}
-
-static void put_node(json_out *o, const char *key, const fr *v) {
-    uint8_t b[32];
-    fr_to_le_bytes(b, v);
-    put_bytes(o, key, b);
-}
-
 static void inspect_sector(const post_job *f, json_out *o, size_t sector) {
     const post_request *q = &f->request;
     unsigned each = post_sectors(f->params);
@@ -273,10 +262,10 @@ static void inspect_sector(const post_job *f, json_out *o, size_t sector) {
     json_begin_object(o);
     json_put_key(o, "number");
     json_put_u64(o, q->sectors[sector].number);
-    put_bytes(o, "comm_r", q->sectors[sector].comm_r);
+    facts_put_bytes(o, "comm_r", q->sectors[sector].comm_r);
     if (f->proofs) {
-        put_node(o, "comm_c", &f->proofs[sector].comm_c);
-        put_node(o, "comm_r_last", &f->proofs[sector].comm_r_last);
+        facts_put_node(o, "comm_c", &f->proofs[sector].comm_c);
+        facts_put_node(o, "comm_r_last", &f->proofs[sector].comm_r_last);
     }
     post_challenges(f->params, q->registered.api_version, q->randomness, q->sectors[sector].number,
                     post_sector_position(f, (unsigned)(sector / each), (unsigned)(sector % each)), challenges);
@@ -298,12 +287,12 @@ static void post_inspect(const job *j, json_out *o) {
     json_put_string(o, post_registered_name(q->registered.number));
     json_put_key(o, "api_version");
     json_put_string(o, version);
-    if (q->has_prover) put_bytes(o, "prover_id", q->prover_id);
+    if (q->has_prover) facts_put_bytes(o, "prover_id", q->prover_id);
     if (q->has_prover && porep_miner_id(&miner, q->prover_id)) {
         json_put_key(o, "miner_id");
         json_put_u64(o, miner);
     }
-    put_bytes(o, "randomness", q->randomness);
+    facts_put_bytes(o, "randomness", q->randomness);
     if (q->has_partition_index && f->params->kind == POST_WINDOW) {
         json_put_key(o, "partition_index");
         json_put_u64(o, q->partition_index);

@@ -9,10 +9,8 @@
 #include <string.h>
 #include "base/hash.h"
 #include "base/text.h"
+#include "base/units.h"
 
-#define KIB ((uint64_t)1 << 10)
-#define MIB ((uint64_t)1 << 20)
-#define GIB ((uint64_t)1 << 30)
 #define NODE_BYTES 32
 
 #define WINNING_CHALLENGES 66

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "circuit/facts.h"
 #include "circuit/porep/graph.h"
 #include "format/vanilla_bincode.h"
 #include "math/poseidon.h"
@@ -188,26 +189,20 @@ static cuzk_status write_request(const post_request *q, const char *path, cuzk_e
         json_put_key(o, "miner_id");
         json_put_u64(o, miner);
     }
-    json_put_key(o, "prover_id");
-    json_put_hex(o, q->prover_id, 32);
-    json_put_key(o, "randomness");
-    json_put_hex(o, q->randomness, 32);
+    facts_put_bytes(o, "prover_id", q->prover_id);
+    facts_put_bytes(o, "randomness", q->randomness);
     json_put_key(o, "sectors");
     json_begin_array(o);
     for (size_t i = 0; i < q->n; i++) {
         json_begin_object(o);
         json_put_key(o, "number");
         json_put_u64(o, q->sectors[i].number);
-        json_put_key(o, "comm_r");
-        json_put_hex(o, q->sectors[i].comm_r, 32);
+        facts_put_bytes(o, "comm_r", q->sectors[i].comm_r);
         json_end_object(o);
     }
     json_end_array(o);
     json_end_object(o);
-    size_t len;
-    const char *text = json_out_text(o, &len);
-    cuzk_status s =
-        text ? file_write_all(path, text, len, false, err) : cuzk_fail(err, CUZK_MEMORY, "no memory for a request");
+    cuzk_status s = facts_write(o, path, err);
     json_out_destroy(o);
     return s;
 }

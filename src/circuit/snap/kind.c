@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/text.h"
+#include "base/units.h"
+#include "circuit/facts.h"
 #include "circuit/job.h"
 #include "circuit/porep/graph.h"
 #include "circuit/snap/snap.h"
 
-#define KIB ((uint64_t)1 << 10)
-#define MIB ((uint64_t)1 << 20)
 #define GIB ((uint64_t)1 << 30)
 
 static const char *const variants[] = {"", "poseidon", NULL};
@@ -131,13 +131,6 @@ static const void *snap_instance(const job *j, unsigned partition) {
     return &f->partitions[partition];
 }
 
-static void put_node(json_out *o, const char *key, const fr *v) {
-    uint8_t b[32];
-    fr_to_le_bytes(b, v);
-    json_put_key(o, key);
-    json_put_hex(o, b, 32);
-}
-
 static void put_number(json_out *o, const char *key, uint64_t v) {
     json_put_key(o, key);
     json_put_u64(o, v);
@@ -147,9 +140,9 @@ static void inspect_partition(const snap_job *f, json_out *o, unsigned k) {
     uint64_t challenges[SNAP_MAX_CHALLENGES];
     json_begin_object(o);
     if (f->partitions) {
-        put_node(o, "comm_c", &f->partitions[k].comm_c);
-        put_node(o, "root_r_old", &f->partitions[k].challenges[0].r_old.root);
-        put_node(o, "root_r_new", &f->partitions[k].challenges[0].r_new.root);
+        facts_put_node(o, "comm_c", &f->partitions[k].comm_c);
+        facts_put_node(o, "root_r_old", &f->partitions[k].challenges[0].r_old.root);
+        facts_put_node(o, "root_r_new", &f->partitions[k].challenges[0].r_new.root);
     }
     snap_challenges(f->params, &f->request.comm_r_new, k, challenges);
     json_put_key(o, "challenges");
@@ -168,9 +161,9 @@ static void snap_inspect(const job *j, json_out *o) {
     json_put_key(o, "api_version");
     json_put_string(o, "1.1.0");
     if (q->has_prover && porep_miner_id(&miner, q->prover_id)) put_number(o, "miner_id", miner);
-    put_node(o, "comm_r_old", &q->comm_r_old);
-    put_node(o, "comm_r_new", &q->comm_r_new);
-    put_node(o, "comm_d_new", &q->comm_d_new);
+    facts_put_node(o, "comm_r_old", &q->comm_r_old);
+    facts_put_node(o, "comm_r_new", &q->comm_r_new);
+    facts_put_node(o, "comm_d_new", &q->comm_d_new);
     put_number(o, "h", f->params->h);
     put_number(o, "apex_leaves", f->params->apex_leaves);
     put_number(o, "challenges_per_partition", f->params->challenges);
@@ -185,10 +178,7 @@ static cuzk_status snap_kind_synth(const circuit *c, uint64_t seed, const char *
                                    void (*wrote)(void *user, const char *what, const char *path), void *user,
                                    cuzk_error *err) {
     const snap_params *params = c->params;
-    if (params->poseidon) {
-        cuzk_fail(err, CUZK_USAGE, "the Poseidon variant of sector updates has no vanilla proofs");
-        return cuzk_fail_hint(err, "its circuit and keys are there; nothing defines the form of its prover input");
-    }
+    if (params->poseidon) return snap_poseidon_refused(err);
     return snap_synth(params, seed, folder, p, control, wrote, user, err);
 }
 

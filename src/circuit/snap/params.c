@@ -8,11 +8,9 @@
 #include <string.h>
 #include "base/hash.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "circuit/snap/snap.h"
 
-#define KIB ((uint64_t)1 << 10)
-#define MIB ((uint64_t)1 << 20)
-#define GIB ((uint64_t)1 << 30)
 #define NODE_BYTES 32
 #define DIGEST_BITS 254 /* that are used of a challenge digest */
 #define H_POSITION 3    /* of the choice that proofs use */
@@ -61,6 +59,14 @@ static bool fill_trees(snap_params *p, const struct size_row *row) {
     p->apex_bits = log2_of(p->apex_leaves);
     p->data_levels = p->random_bits - p->apex_bits;
     return true;
+}
+
+cuzk_status snap_poseidon_refused(cuzk_error *err) {
+    cuzk_fail(err, CUZK_USAGE,
+              "there is no prover input for the Poseidon variant of sector updates: nothing makes its "
+              "vanilla proofs, so no format for them exists");
+    return cuzk_fail_hint(err, "its circuit, keys and the verifying of given public inputs are there; for a job leave "
+                               "--variant out");
 }
 
 bool snap_params_for(snap_params *out, uint64_t sector_bytes, const char *variant) {

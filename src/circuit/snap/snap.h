@@ -38,6 +38,8 @@ typedef struct snap_params {
     merkle_form tree_r, tree_d;
 } snap_params;
 
+/* USAGE: the Poseidon variant has no prover input, so it has no jobs and no made-up sectors. */
+cuzk_status snap_poseidon_refused(cuzk_error *err);
 /* variant: NULL or "", or "poseidon". Also has the test sizes 1 and 8 KiB. False when there is no such circuit. */
 bool snap_params_for(snap_params *out, uint64_t sector_bytes, const char *variant);
 

@@ -14,6 +14,7 @@
 #include <string.h>
 #include "base/file.h"
 #include "base/hash.h"
+#include "circuit/facts.h"
 #include "circuit/snap/snap.h"
 #include "format/vanilla_bincode.h"
 
@@ -217,13 +218,6 @@ static const char *registered_of(const snap_params *p) {
     return snap_registered_name(0);
 }
 
-static void put_node(json_out *o, const char *key, const fr *v) {
-    uint8_t b[32];
-    fr_to_le_bytes(b, v);
-    json_put_key(o, key);
-    json_put_hex(o, b, 32);
-}
-
 static cuzk_status write_request(const synth_run *run, const char *path, cuzk_error *err) {
     fr facts;
     fr_canon limbs;
@@ -238,14 +232,11 @@ static cuzk_status write_request(const synth_run *run, const char *path, cuzk_er
     json_put_u64(o, 1000 + limbs.l[0] % 1000000);
     json_put_key(o, "sector_number");
     json_put_u64(o, limbs.l[1] % 1000000);
-    put_node(o, "comm_r_old", &run->comm_r_old);
-    put_node(o, "comm_r_new", &run->comm_r_new);
-    put_node(o, "comm_d_new", &run->comm_d_new);
+    facts_put_node(o, "comm_r_old", &run->comm_r_old);
+    facts_put_node(o, "comm_r_new", &run->comm_r_new);
+    facts_put_node(o, "comm_d_new", &run->comm_d_new);
     json_end_object(o);
-    size_t len;
-    const char *text = json_out_text(o, &len);
-    cuzk_status s =
-        text ? file_write_all(path, text, len, false, err) : cuzk_fail(err, CUZK_MEMORY, "no memory for a request");
+    cuzk_status s = facts_write(o, path, err);
     json_out_destroy(o);
     return s;
 }
