@@ -5,11 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "backend/cuda/backend.h"
-#include "base/cpu.h"
-#include "base/file.h"
 #include "base/text.h"
-#include "circuit/job.h"
-#include "cuzk/key.h"
 #include "rpc/details.h"
 
 void report_failure(const char *doing, const cuzk_error *err) {
@@ -68,49 +64,6 @@ void report_engine(cuzk_engine *engine, const config *c) {
     if (resumed) log_info("store: %u jobs of an earlier run go on", resumed);
     if (v.trouble[0]) log_warn("%s", v.trouble);
     engine_view_free(&v);
-}
-
-/* ---- keys ---- */
-
-typedef struct key_report {
-    const config *c;
-    const char *folder;
-    unsigned present, missing;
-} key_report;
-
-static bool is_enabled(const config *c, const char *name) {
-    for (size_t i = 0; i < c->circuits.n; i++)
-        if (strcmp(c->circuits.list[i], name) == 0) return true;
-    return c->circuits.n == 0;
-}
-
-static void report_key(void *user, const char *name, const char *kind, uint64_t sector_bytes, const char *variant) {
-    key_report *r = user;
-    circuit c;
-    cuzk_error err;
-    char file[320], path[1024];
-    if (!is_enabled(r->c, name) || circuit_open(&c, kind, sector_bytes, variant, &err) != CUZK_OK) return;
-    circuit_file_name(&c, "params", file, sizeof file);
-    circuit_close(&c);
-    snprintf(path, sizeof path, "%s/%s", r->folder, file);
-    if (file_exists(path)) {
-        r->present++;
-        log_info("key of %s: %s", name, file);
-        return;
-    }
-    r->missing++;
-    if (r->c->development_keys) return;
-    if (r->c->circuits.n)
-        log_warn("key of %s is missing: %s", name, path); /* somebody wants this one */
-    else
-        log_debug("key of %s is missing: %s", name, file);
-}
-
-void report_keys(const config *c) {
-    key_report r = {.c = c, .folder = c->param_cache[0] ? c->param_cache : cuzk_key_official_folder()};
-    cuzk_circuit_list(report_key, &r);
-    log_info("keys: %u of the %u enabled circuits have an official key in %s%s", r.present, r.present + r.missing,
-             r.folder, c->development_keys ? "; development keys are taken for the others (worth nothing)" : "");
 }
 
 void report_addresses(const rpc_server *rpc, const http_server *http) {

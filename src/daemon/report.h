@@ -8,9 +8,8 @@
 /* One line: what (where; expected …; found …). hint */
 void report_failure(const char *doing, const cuzk_error *err);
 void report_warnings(const config *c);
-/* Devices, budget, circuits and their keys, listening addresses. */
+/* Devices, budget, workers, what is resumed. */
 void report_engine(cuzk_engine *engine, const config *c);
-void report_keys(const config *c);
 void report_addresses(const rpc_server *rpc, const http_server *http);
 
 typedef struct report_state {

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "cuzk/context.h"
+#include "daemon/keys.h"
 #include "daemon/report.h"
 #include "engine/engine.h"
 #include "store/sqlite.h"
@@ -170,10 +171,13 @@ static cuzk_status start(serving *d, cuzk_error *err) {
     report_warnings(&d->now);
     s = set_up_cache(d, err);
     if (s == CUZK_OK) s = read_token(d, err);
+    if (s == CUZK_OK) {
+        keys_report(&d->now);
+        s = keys_check(&d->now, err);
+    }
     if (s == CUZK_OK) s = start_engine(d, err);
     if (s != CUZK_OK) return s;
     report_engine(d->engine, &d->now);
-    report_keys(&d->now);
     s = start_servers(d, err);
     if (s != CUZK_OK) return s;
     report_addresses(d->rpc, d->http);

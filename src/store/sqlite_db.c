@@ -45,6 +45,10 @@ cuzk_status db_fail(const db *d, int rc, const char *action, cuzk_error *err) {
     if (full) {
         cuzk_fail(err, CUZK_DISK, "%s: the disk of the job store is full", action);
         cuzk_fail_hint(err, "free some space there; work goes on by itself then");
+    } else if (rc == SQLITE_IOERR_WRITE) {
+        /* A full disk is SQLITE_FULL; of a quota or a limit of file sizes the number is often lost by now. */
+        cuzk_fail(err, CUZK_DISK, "%s: the disk of the job store takes no more: it is full, or over a quota", action);
+        cuzk_fail_hint(err, "free some space there, or see whether the disk fails; work goes on by itself then");
     } else if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB) {
         cuzk_fail(err, CUZK_MALFORMED, "%s: the job store is damaged", action);
         cuzk_fail_found(err, "%s", d->handle ? sqlite3_errmsg(d->handle) : sqlite3_errstr(rc));

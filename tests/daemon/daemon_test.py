@@ -139,6 +139,16 @@ class Daemon:
     def jobs(self):
         return {j["job_id"]: j for j in self.answer("jobs", "--limit", "1000")["jobs"]}
 
+    def warm(self, of):
+        """Its key is there and mapped."""
+        self.submit("warm", of)
+        self.wait("warm")
+
+    def proving(self):
+        """Ids of jobs of which a partition is in work."""
+        return {p["job_id"] for p in self.answer("status")["pipelines"]
+                if any(q["state"] in ("synthesizing", "synth_done", "gpu") for q in p["partitions"])}
+
     def rows(self, sql):
         """From the store, by another program."""
         with sqlite3.connect(f"file:{self.store}?mode=ro", uri=True) as db:
