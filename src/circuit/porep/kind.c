@@ -19,8 +19,6 @@
 #include "circuit/porep/vanilla.h"
 #include "circuit/request.h"
 
-#define GIB ((uint64_t)1 << 30)
-
 static const char *const variants[] = {"", "ni", "synthetic", NULL};
 static const uint64_t sizes[] = {2 * KIB,   4 * KIB, 16 * KIB, 32 * KIB, 8 * MIB, 16 * MIB,
                                  512 * MIB, 1 * GIB, 32 * GIB, 64 * GIB, 0};

@@ -17,8 +17,6 @@
 #include "circuit/porep/graph.h"
 #include "circuit/post/post.h"
 
-#define GIB ((uint64_t)1 << 30)
-
 static const char *const variants[] = {"", NULL};
 static const uint64_t sizes[] = {2 * KIB,   4 * KIB, 16 * KIB, 32 * KIB, 8 * MIB, 16 * MIB,
                                  512 * MIB, 1 * GIB, 32 * GIB, 64 * GIB, 0};

@@ -16,8 +16,6 @@
 #include "circuit/porep/graph.h"
 #include "circuit/snap/snap.h"
 
-#define GIB ((uint64_t)1 << 30)
-
 static const char *const variants[] = {"", "poseidon", NULL};
 static const uint64_t sizes[] = {2 * KIB,  4 * KIB,   16 * KIB, 32 * KIB, 8 * MIB,
                                  16 * MIB, 512 * MIB, 32 * GIB, 64 * GIB, 0};
