@@ -1,0 +1,123 @@
+"""Runs one peer against a daemon of its own: run.main("go"). The peer's packages are fetched into the folder `peers` of
+the present one (a build folder under ctest) at the versions that its manifest pins; exit status 77 when its tool is
+not there or they cannot be fetched.
+"""
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+DATA = HERE.parent.parent / "data" / "winning-post-2kib-a"
+CUZK = os.environ.get("CUZK", "build/release/cuzk")
+KEPT = pathlib.Path.cwd() / "peers"
+
+
+def skip(why):
+    print(f"skipped: {why}")
+    sys.exit(77)
+
+
+def fetch(command, **more):
+    """A step that needs a package registry."""
+    r = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
+    if r.returncode:
+        skip(f"{' '.join(map(str, command[:3]))} … cannot be done here:\n{r.stdout[-2000:]}")
+
+
+def tool(name):
+    return shutil.which(name) or skip(f"{name} is not installed")
+
+
+def same_manifest(folder, manifest):
+    kept = folder / manifest.name
+    return kept.exists() and kept.read_bytes() == manifest.read_bytes()
+
+
+def python_command():
+    manifest, folder = HERE / "python" / "requirements.txt", KEPT / "python"
+    if not same_manifest(folder, manifest):
+        shutil.rmtree(folder, ignore_errors=True)
+        fetch([sys.executable, "-m", "venv", folder])
+        fetch([folder / "bin" / "pip", "install", "-q", "--only-binary", ":all:", "-r", manifest])
+        shutil.copy(manifest, folder)
+    return [folder / "bin" / "python", HERE / "python" / "peer.py"], {}
+
+
+def node_command():
+    manifest, folder = HERE / "node" / "package.json", KEPT / "node"
+    node, npm = tool("node"), tool("npm")
+    if not (same_manifest(folder, manifest) and (folder / "node_modules" / "@grpc").exists()):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        shutil.copy(manifest, folder)
+        fetch([npm, "install", "--no-audit", "--no-fund", "--ignore-scripts"], cwd=folder)
+    return [node, HERE / "node" / "peer.js"], {"NODE_PATH": str(folder / "node_modules")}
+
+
+def go_command():
+    go = tool("go")
+    program = KEPT / "go" / "peer"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    env = {**os.environ, "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly"}
+    fetch([go, "mod", "download"], cwd=HERE / "go", env=env)
+    r = subprocess.run([go, "build", "-o", program, "."], cwd=HERE / "go", env=env, text=True, capture_output=True)
+    if r.returncode:
+        sys.exit(f"the Go peer does not build:\n{r.stderr}")
+    return [program], {}
+
+
+def start_daemon(folder):
+    config = folder / "cuzk.toml"
+    config.write_text(f"""
+[daemon]
+listen = ["unix://{folder}/s", "127.0.0.1:0"]
+[keys]
+development = true
+[store]
+path = "{folder}/jobs.db"
+[cache]
+folder = "{KEPT}/cache"
+[logging]
+level = "warn"
+""")
+    daemon = subprocess.Popen([CUZK, "serve", "--config", config])
+    until = time.time() + 60
+    while subprocess.run([CUZK, "status", "--addr", f"unix://{folder}/s", "--json"], capture_output=True).returncode:
+        if daemon.poll() is not None or time.time() > until:
+            sys.exit("the daemon does not start")
+        time.sleep(0.1)
+    return daemon
+
+
+def verify(proof):
+    """By the verifying key of the development key that the daemon made."""
+    for vk in sorted((KEPT / "cache" / "dev-keys").glob("*.vk")):
+        r = subprocess.run([CUZK, "verify", "winning-post", "--request", DATA / "request.json", "--vk", vk, proof],
+                           capture_output=True, text=True)
+        if r.returncode == 0:
+            return
+    sys.exit(f"the proof that the peer got does not verify: {r.stderr}")
+
+
+def main(peer):
+    command, env = {"python": python_command, "node": node_command, "go": go_command}[peer]()
+    (KEPT / "cache").mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="cuzk-peer-") as name:
+        folder = pathlib.Path(name)
+        daemon = start_daemon(folder)
+        try:
+            proof = folder / "proof.bin"
+            r = subprocess.run([*command, f"unix://{folder}/s", HERE / "old_contract.proto", DATA, proof],
+                               env={**os.environ, **env}, timeout=300)
+            if r.returncode:
+                sys.exit(f"the {peer} peer failed")
+            verify(proof)
+        finally:
+            daemon.send_signal(signal.SIGTERM)
+            if daemon.wait(60) != 0 and sys.exc_info()[0] is None:
+                sys.exit(f"the daemon ended with {daemon.returncode}")
