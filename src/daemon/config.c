@@ -300,6 +300,11 @@ static cuzk_status on_setting(void *user, const char *path, const char *name, co
     const config_row *row = find_row(path, name);
     if (row) {
         r->given[row - config_rows] = true;
+        toml_item debug = {.kind = TOML_TEXT, .text = "debug", .len = 5, .line = item->line, .column = item->column};
+        if (!strcmp(path, "logging") && !strcmp(name, "level") && is_word(item, "trace")) {
+            warn(r, item->line, "logging.level trace is an older word for debug");
+            item = &debug;
+        }
         return read_value(r, row, item, items, n, err);
     }
     for (size_t i = 0; i < config_old_count; i++) {

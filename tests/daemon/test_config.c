@@ -201,6 +201,10 @@ static void older_daemon(void **state) {
     assert_int_equal(c.queue_depth, 8);
     assert_string_equal(c.param_cache, "/data/zk/params");
     config_close(&c);
+    must_read(&c, "logging.level = \"trace\"");
+    assert_int_equal(config_log_level(&c), LOG_DEBUG);
+    assert_int_equal(c.n_warnings, 1);
+    config_close(&c);
     /* The new name goes before the old one. */
     must_read(&c, "synthesis.partition_workers = 4\npipeline.max_parallel_synthesis = 18\n");
     assert_int_equal(c.partition_workers, 4);
