@@ -63,7 +63,7 @@ static void frame_release(frame *f) {
 
 static void put_event(json_out *o, const trace_event *e) {
     json_begin_array(o);
-    json_put_double(o, round(e->at * 1e6) / 1e6);
+    json_put_double(o, e->at); /* in full: it is what tells events apart */
     json_put_string(o, trace_kind_name(e->kind));
     json_put_u64(o, e->job);
     if (e->partition == TRACE_NO_PARTITION) {

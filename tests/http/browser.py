@@ -80,6 +80,7 @@ class Browser:
              f"--user-data-dir={self.folder}", f"--window-size={width},{height}", "about:blank"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.number = 0
+        self.socket = None
         self.problems = []  # console errors and uncaught exceptions
         try:
             self.attach()
@@ -92,9 +93,10 @@ class Browser:
         port_file = os.path.join(self.folder, "DevToolsActivePort")
         while True:
             try:
-                port = int(open(port_file).read().split()[0])
-                listing = urllib.request.urlopen(f"http://127.0.0.1:{port}/json", timeout=10)
-                pages = [p for p in json.load(listing) if p["type"] == "page"]
+                with open(port_file, encoding="ascii") as f:
+                    port = int(f.read().split()[0])
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/json", timeout=10) as listing:
+                    pages = [p for p in json.load(listing) if p["type"] == "page"]
                 if pages:
                     break
             except (OSError, ValueError, IndexError):
@@ -140,12 +142,11 @@ class Browser:
         return answer["result"].get("value")
 
     def wait(self, expression, what, seconds=60):
-        """Until the expression is true; its value."""
+        """Until the expression is true."""
         deadline = time.time() + seconds
         while True:
-            value = self.evaluate(expression)
-            if value:
-                return value
+            if self.evaluate(f"!!({expression})"):
+                return
             if time.time() > deadline:
                 raise AssertionError(f"did not happen in {seconds} s: {what}")
             time.sleep(0.05)
@@ -162,6 +163,8 @@ class Browser:
             f.write(base64.b64decode(data))
 
     def close(self):
+        if self.socket:
+            self.socket.sock.close()
         if self.process.poll() is None:
             self.process.terminate()
             try:
