@@ -273,8 +273,8 @@ static cuzk_status open_parts(cuzk_engine *e, const engine_setup *setup, cuzk_er
     e->keys = resources_create(&keys, err);
     if (!e->keys) return err->status;
     resources_on_unload(e->keys, key_unloads, e);
-    e->rss_at_start = cpu_rss_bytes();
-    e->tracked_at_start = buffer_total_stats().live_bytes;
+    uint64_t tracked = buffer_total_stats().live_bytes, held = cpu_anonymous_bytes();
+    e->untracked_at_start = held > tracked ? held - tracked : 0;
     return jobs_restore(e, err);
 }
 

@@ -90,7 +90,8 @@ typedef struct partition {
 struct engine_job {
     engine_job *older, *newer;            /* of all, by seq */
     engine_job *live_before, *live_after; /* of those not ended */
-    engine_job *next_in_bucket;           /* newest first */
+    engine_job *next_by_seq;
+    engine_job *next_in_bucket; /* newest first */
     uint64_t seq;
     char *id;
     char kind[24], circuit[64];
@@ -183,7 +184,7 @@ struct cuzk_engine {
     size_t candidates_room;
     bool taking[2]; /* a worker asks for a partition's bytes: [critical] */
     circuit_plan *plans;
-    engine_job *buckets[JOB_BUCKETS];
+    engine_job *buckets[JOB_BUCKETS], *by_seq[JOB_BUCKETS];
     uint64_t last_seq;
     unsigned n_live; /* not ended */
     unsigned calls;  /* waiting inside a public call */
@@ -204,8 +205,8 @@ struct cuzk_engine {
     kind_counters counters[ENGINE_KINDS_MAX];
     size_t n_counters;
     uint64_t retries, cpu_fallbacks, verify_failures, superseded, joined, hung;
-    uint64_t memory_payloads; /* bytes of inputs that a store in memory holds */
-    uint64_t rss_at_start, tracked_at_start;
+    uint64_t memory_payloads;    /* bytes of inputs that a store in memory holds */
+    uint64_t untracked_at_start; /* memory of the process that was nobody's buffer */
     bool unexplained_told, cpu_told;
 };
 
@@ -227,6 +228,12 @@ cuzk_status engine_circuit_by_name(const cuzk_engine *e, circuit *out, const cha
 /* ---- jobs.c ---- */
 /* Under the lock: the newest of this id; NULL. */
 engine_job *jobs_find_locked(cuzk_engine *e, const char *id);
+engine_job *jobs_find_seq_locked(cuzk_engine *e, uint64_t seq);
+void jobs_add_locked(cuzk_engine *e, engine_job *j);
+void jobs_remove_locked(cuzk_engine *e, engine_job *j);
+void jobs_free(engine_job *j); /* that is in no table */
+/* The store holds the job's input no longer. */
+void jobs_payload_gone_locked(cuzk_engine *e, const engine_job *j);
 cuzk_status jobs_restore(cuzk_engine *e, cuzk_error *err);
 void jobs_free_all(cuzk_engine *e);
 /* At the end of an engine that was stopped in good order: jobs that it began are as if it had not. */

@@ -123,15 +123,6 @@ static void ask_again(cuzk_engine *e) {
     pthread_mutex_unlock(&e->lock);
 }
 
-static uint64_t mapped_keys(cuzk_engine *e) {
-    resource_view v[64];
-    uint64_t bytes = 0;
-    size_t n = resources_view(e->keys, v, 64);
-    for (size_t i = 0; i < n && i < 64; i++)
-        if (v[i].tier != RESOURCE_DISK) bytes += v[i].key_bytes + v[i].shape_bytes;
-    return bytes;
-}
-
 static void sample(cuzk_engine *e) {
     budget_stats b = budget_get(e->host);
     trace_sample s = {
@@ -142,14 +133,15 @@ static void sample(cuzk_engine *e) {
         tracked += s.classes[i];
     }
     trace_sample_add(e->events, &s);
-    uint64_t known = tracked + mapped_keys(e) + (e->rss_at_start - e->tracked_at_start);
+    /* Pages of mapped keys and shapes, and of the program itself, have files behind them and are not meant. */
+    uint64_t held = cpu_anonymous_bytes(), known = tracked + e->untracked_at_start;
     uint64_t may = known / 20 > UNEXPLAINED_MIN ? known / 20 : UNEXPLAINED_MIN;
-    if (s.rss <= known + may || e->unexplained_told) return;
+    if (held <= known + may || e->unexplained_told) return;
     e->unexplained_told = true;
-    char rss[24], explained[24];
-    text_size(rss, s.rss);
+    char all[24], explained[24];
+    text_size(all, held);
     text_size(explained, known);
-    log_warn("the process holds %s, of which %s are accounted for", rss, explained);
+    log_warn("the process holds %s of memory, of which %s are accounted for", all, explained);
 }
 
 static void follow_machine(cuzk_engine *e) {

@@ -1,0 +1,116 @@
+/* Awaiting a job: with a thread that waits, or without. Whoever waits keeps a superseded job alive. */
+#include "engine/engine_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/cpu.h"
+
+uint64_t engine_find(cuzk_engine *e, const char *job_id) {
+    pthread_mutex_lock(&e->lock);
+    const engine_job *j = jobs_find_locked(e, job_id);
+    uint64_t seq = j ? j->seq : 0;
+    pthread_mutex_unlock(&e->lock);
+    return seq;
+}
+
+uint64_t engine_wait_begin(cuzk_engine *e, const char *job_id) {
+    pthread_mutex_lock(&e->lock);
+    engine_job *j = jobs_find_locked(e, job_id);
+    if (j) j->waiters++;
+    uint64_t seq = j ? j->seq : 0;
+    pthread_mutex_unlock(&e->lock);
+    return seq;
+}
+
+/* When the last waiter of a superseded job goes, the job goes. */
+static void wait_over(cuzk_engine *e, engine_job *j) {
+    cuzk_error why;
+    pthread_mutex_lock(&e->lock);
+    j->waiters--;
+    bool drop = j->superseded && !j->waiters && !jobs_ended(j) && !j->ending && !e->stopping;
+    if (drop) e->superseded++;
+    pthread_mutex_unlock(&e->lock);
+    if (!drop) return;
+    cuzk_fail(&why, CUZK_CANCELLED, "a newer submission of the same id took its place, and nobody waits for it");
+    jobs_end(e, j, CUZK_JOB_CANCELLED, &why);
+}
+
+void engine_wait_end(cuzk_engine *e, uint64_t seq) {
+    pthread_mutex_lock(&e->lock);
+    engine_job *j = seq ? jobs_find_seq_locked(e, seq) : NULL;
+    if (j) j->uses++;
+    pthread_mutex_unlock(&e->lock);
+    if (!j) return;
+    wait_over(e, j);
+    jobs_unuse(e, j);
+}
+
+/* The proofs, from the store or (while it could not take them) from here. The job is used. */
+static cuzk_status proofs_of(cuzk_engine *e, engine_job *j, cuzk_job_result *out, cuzk_error *err) {
+    pthread_mutex_lock(&e->lock);
+    bool here = j->proofs != NULL;
+    if (here) {
+        out->proof = malloc(j->proof_bytes);
+        if (out->proof) memcpy(out->proof, j->proofs, out->proof_bytes = j->proof_bytes);
+    }
+    pthread_mutex_unlock(&e->lock);
+    if (here) return out->proof ? CUZK_OK : cuzk_fail(err, CUZK_MEMORY, "no memory for the proof");
+    buffer b = {0};
+    cuzk_status s = e->st->ops->result(e->st, j->seq, &b, err);
+    if (s) return s;
+    out->proof = malloc(b.bytes ? b.bytes : 1);
+    if (out->proof) memcpy(out->proof, b.data, out->proof_bytes = b.bytes);
+    buffer_free(&b);
+    return out->proof ? CUZK_OK : cuzk_fail(err, CUZK_MEMORY, "no memory for the proof");
+}
+
+/* Waits for a job that is counted as waited for by the caller. */
+static cuzk_status await_job(cuzk_engine *e, engine_job *j, double timeout, cuzk_job_result *out, cuzk_error *err) {
+    double until = timeout < 0 ? -1 : cpu_monotonic_seconds() + timeout;
+    pthread_mutex_lock(&e->lock);
+    e->calls++;
+    while (!jobs_ended(j) && !e->stopping && (until < 0 || cpu_monotonic_seconds() < until))
+        engine_wait_locked(e, until);
+    out->state = j->state;
+    if (j->error) out->error = *j->error;
+    out->attempts = j->attempts;
+    out->times = j->times;
+    pthread_mutex_unlock(&e->lock);
+    cuzk_status s = out->state == CUZK_JOB_COMPLETED ? proofs_of(e, j, out, err) : CUZK_OK;
+    pthread_mutex_lock(&e->lock);
+    e->calls--;
+    pthread_cond_broadcast(&e->changed);
+    pthread_mutex_unlock(&e->lock);
+    return s;
+}
+
+static cuzk_status await_found(cuzk_engine *e, const char *id, uint64_t seq, double timeout, cuzk_job_result *out,
+                               cuzk_error *err) {
+    memset(out, 0, sizeof *out);
+    pthread_mutex_lock(&e->lock);
+    engine_job *j = id ? jobs_find_locked(e, id) : jobs_find_seq_locked(e, seq);
+    if (j) j->uses++, j->waiters++;
+    pthread_mutex_unlock(&e->lock);
+    if (!j) return CUZK_OK;
+    cuzk_status s = await_job(e, j, timeout, out, err);
+    wait_over(e, j);
+    jobs_unuse(e, j);
+    return s;
+}
+
+cuzk_status cuzk_engine_await(cuzk_engine *e, const char *job_id, double timeout_seconds, cuzk_job_result *out,
+                              cuzk_error *err) {
+    return await_found(e, job_id, 0, timeout_seconds, out, err);
+}
+
+cuzk_status engine_await_seq(cuzk_engine *e, uint64_t seq, double timeout_seconds, cuzk_job_result *out,
+                             cuzk_error *err) {
+    return await_found(e, NULL, seq, timeout_seconds, out, err);
+}
+
+void cuzk_job_result_free(cuzk_job_result *result) {
+    free(result->proof);
+    result->proof = NULL;
+    result->proof_bytes = 0;
+}
