@@ -220,6 +220,10 @@ class Surroundings(DaemonTest):
         d.config.unlink()
         self.refused(d, 3, "cannot start", str(d.config), "No such file")
 
+    def test_settings_that_this_machine_cannot_have(self):
+        self.refused(self.daemon({"memory.total_budget": "100MiB"}), 4, "cannot start", "memory budget")
+        self.refused(self.daemon({"gpus.policy": "require-gpu", "gpus.devices": [31]}), 5, "cannot start", "device")
+
     def test_command_line(self):
         for words in (["--config"], ["--nonsense"], ["operand"]):
             p = subprocess.run([CUZK, "serve", *words], capture_output=True)
