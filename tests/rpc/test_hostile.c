@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include "base/random.h"
+#include "ref/sanitized.h"
 #include "rpc/raw_client.h"
 
 #define MIB ((size_t)1 << 20)
@@ -50,7 +51,8 @@ static void test_half_sent(void **state) {
     cuzk_error err;
     raw_client slow, waits;
     size_t n;
-    const rpc_options o = {.request_timeout = 1.5};
+    const double patience = TEST_SANITIZED ? 10 : 3;
+    const rpc_options o = {.request_timeout = patience};
     rpc_case_start(&c, 4 * MIB, &o);
     uint8_t *half = calloc(1, LARGE);
     head(half, LARGE + 400000);
@@ -76,8 +78,8 @@ static void test_half_sent(void **state) {
         assert_true(rpc_case_right(p->result, 1, 3));
         cuzk__v1__prove_response__free_unpacked(p, NULL);
     }
-    assert_true(cpu_monotonic_seconds() - start < 1.2);
-    raw_run(&slow, 10, SIZE_MAX);
+    assert_true(cpu_monotonic_seconds() - start < patience - 0.5); /* before it was cut off */
+    raw_run(&slow, patience + 5, SIZE_MAX);
     assert_int_equal(slow.status, 4); /* DEADLINE_EXCEEDED */
     assert_non_null(strstr(slow.message, "in time"));
     raw_run(&waits, 20, SIZE_MAX);
@@ -145,7 +147,7 @@ static void test_noise_and_silence(void **state) {
     for (int i = 0; i < 20; i++) {
         if (net_connect(&fd[0], &a, 5, &err)) rpc_case_fault("connect", &err);
         assert_int_equal(random_bytes(noise, sizeof noise, &err), CUZK_OK);
-        assert_true(send(fd[0], noise, sizeof noise, MSG_NOSIGNAL) > 0);
+        if (send(fd[0], noise, sizeof noise, MSG_NOSIGNAL) < 0) print_message("closed at once\n");
         close(fd[0]);
     }
     for (int i = 0; i < SILENT; i++)
@@ -178,13 +180,25 @@ static void test_too_many_calls(void **state) {
     rpc_case_stop(&c);
 }
 
-/* 51 MB come in as one copy, and the engine keeps one. */
+static uint64_t peak_of(rpc_client *client, const void *message, size_t n, bool is_job) {
+    cuzk_error err;
+    uint8_t *reply = NULL;
+    size_t reply_n;
+    /* The last kind of proof counts: 9 makes the job none. */
+    const cuzk_bytes parts[] = {{message, n}, {"\x10\x09", is_job ? 0 : 2}};
+    buffer_reset_peaks();
+    cuzk_status s = rpc_client_call(client, PROVING "SubmitProof", parts, 2, 60, &reply, &reply_n, &err);
+    assert_int_equal(s, is_job ? CUZK_OK : CUZK_USAGE);
+    free(reply);
+    return buffer_class_stats(BUFFER_REQUEST).peak_bytes;
+}
+
+/* 51 MB come in as one copy. With a store in memory the engine keeps a second, and may read a third for its parser
+ * before the first is gone. */
 static void test_memory_of_one_large_request(void **state) {
     (void)state;
     rpc_case c;
-    cuzk_error err;
-    size_t n, reply_n, size = 51000000;
-    uint8_t *reply;
+    size_t n, size = 51000000;
     rpc_case_start(&c, 512 * MIB, NULL);
     rpc_client *client = rpc_case_client(&c);
     char *request = malloc(size);
@@ -193,13 +207,11 @@ static void test_memory_of_one_large_request(void **state) {
     strcpy(request + size - 3, "\"}");
     uint8_t *message = rpc_case_job(POREP, "large", request, &n);
     free(request);
-    buffer_reset_peaks();
-    if (rpc_client_call(client, PROVING "SubmitProof", &(cuzk_bytes){message, n}, 1, 60, &reply, &reply_n, &err))
-        rpc_case_fault("submit", &err);
-    uint64_t peak = buffer_class_stats(BUFFER_REQUEST).peak_bytes;
-    print_message("peak of class request: %.2f copies\n", (double)peak / (double)n);
-    assert_true(peak >= n && peak < n * 21 / 10);
-    free(reply);
+    uint64_t alone = peak_of(client, message, n, false), kept = peak_of(client, message, n, true);
+    assert_true(alone >= n && alone < n + MIB);
+    print_message("peak of class request: %.2f copies received, %.2f with the engine's\n", (double)alone / (double)n,
+                  (double)kept / (double)n);
+    assert_true(kept < 3 * n + 4 * MIB);
     free(message);
     rpc_client_close(client);
     rpc_case_stop(&c);
