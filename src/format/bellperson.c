@@ -14,6 +14,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define G1_BYTES 96u
 #define G2_BYTES 192u
@@ -50,8 +51,26 @@ static cuzk_status overlong(cuzk_error *err, const char *path, const char *what,
     return cuzk_fail_hint(err, "a count may be wrong, or the file is not a bellperson key; fetch or make it again");
 }
 
+/* Files of snarkjs, which are handed in as keys: told apart by how they begin, which no point of ours does (its first
+ * byte is at most 0x1a). */
+static cuzk_status of_another_system(cuzk_error *err, const char *path, const uint8_t *data, uint64_t bytes) {
+    static const struct {
+        const char *begin, *what;
+    } known[] = {{"zkey", "a snarkjs proving key (zkey)"}, {"wtns", "a snarkjs witness (wtns)"}, {"{", "JSON"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        size_t n = strlen(known[i].begin);
+        if (bytes < n || memcmp(data, known[i].begin, n) != 0) continue;
+        cuzk_fail(err, CUZK_KEY_DAMAGED, "this is %s, not a key for this program", known[i].what);
+        cuzk_fail_where(err, "%s, byte 0", path);
+        cuzk_fail_expected(err, "a key in bellperson's format over BLS12-381");
+        return cuzk_fail_hint(err, "keys of other systems and curves (snarkjs is mostly BN254) cannot be read");
+    }
+    return CUZK_OK;
+}
+
 cuzk_status params_view_open(params_view *out, const char *path, const uint8_t *data, uint64_t bytes, cuzk_error *err) {
     *out = (params_view){.data = data, .bytes = bytes};
+    if (of_another_system(err, path, data, bytes)) return err->status;
     uint64_t at = VK_FIXED_BYTES;
     if (bytes < at) return truncated(err, path, "the verifying key's six points", bytes, at + COUNT_BYTES, bytes);
     for (params_section s = 0; s < PARAMS_SECTIONS; s++) {
@@ -105,6 +124,7 @@ static cuzk_status vk_g2(g2_affine *out, const char *path, const char *name, con
 cuzk_status verifying_key_read(verifying_key *out, const char *path, const uint8_t *data, uint64_t bytes,
                                cuzk_error *err) {
     memset(out, 0, sizeof *out);
+    if (of_another_system(err, path, data, bytes)) return err->status;
     if (bytes < VK_FIXED_BYTES + COUNT_BYTES) {
         return truncated(err, path, "the verifying key", bytes, VK_FIXED_BYTES + COUNT_BYTES, bytes);
     }

@@ -409,7 +409,7 @@ static void cut_off(rpc_call *c) {
 void call_expire(rpc_call *c, double now, double *next) {
     cuzk_error err;
     if (c->gone || c->state == CALL_REPLYING) return;
-    if (c->client_deadline && now >= c->client_deadline) {
+    if (c->client_deadline > 0 && now >= c->client_deadline) {
         /* With a worker its answer comes too late, which the client knows. */
         if (c->state == CALL_LENT && !await_take(c)) return;
         cuzk_fail(&err, CUZK_CANCELLED, "the call's deadline has passed");
@@ -417,12 +417,12 @@ void call_expire(rpc_call *c, double now, double *next) {
         call_abort(c, GRPC_DEADLINE_EXCEEDED, &err);
         return;
     }
-    if (c->receive_deadline && now >= c->receive_deadline) {
+    if (c->receive_deadline > 0 && now >= c->receive_deadline) {
         cut_off(c);
         return;
     }
-    if (c->client_deadline && c->client_deadline < *next) *next = c->client_deadline;
-    if (c->receive_deadline && c->receive_deadline < *next) *next = c->receive_deadline;
+    if (c->client_deadline > 0 && c->client_deadline < *next) *next = c->client_deadline;
+    if (c->receive_deadline > 0 && c->receive_deadline < *next) *next = c->receive_deadline;
 }
 
 void call_timed_out(rpc_call *c) {

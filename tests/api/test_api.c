@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,10 +43,20 @@ static size_t read_file(const char *path, uint8_t *out, size_t room) {
 
 /* ---- context ---- */
 
+static unsigned threads_now(void) {
+    unsigned n = 0;
+    DIR *d = opendir("/proc/self/task");
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d));) n += e->d_name[0] != '.';
+    closedir(d);
+    return n;
+}
+
 static void contexts(void **state) {
     (void)state;
     cuzk_error err;
     cuzk_context *c;
+    unsigned before = threads_now();
     assert_int_equal(cuzk_context_create(&c, NULL, &err), CUZK_OK);
     assert_true(cuzk_context_threads(c) >= 1);
     assert_true(cuzk_context_memory_bytes(c) > 0);
@@ -62,6 +73,7 @@ static void contexts(void **state) {
     assert_int_equal(cuzk_context_create(&c, &s, &err), CUZK_OK);
     assert_int_equal(cuzk_context_threads(c), 1);
     cuzk_context_destroy(c);
+    assert_int_equal(threads_now(), before); /* nothing keeps the process */
 }
 
 /* ---- circuits ---- */
