@@ -32,7 +32,10 @@ void attempt_free(attempt *a) {
     bool held = a->host.bytes > 0;
     if (a->pending) a->device->b->prove_abandon(a->pending);
     witness_free(&a->w);
-    budget_release(&a->dev);
+    pthread_mutex_lock(&e->lock);
+    device_memory_give_locked(a);
+    engine_changed_locked(e);
+    pthread_mutex_unlock(&e->lock);
     budget_release(&a->host);
     resources_release(a->key);
     prepared_drop(a->prep);

@@ -18,13 +18,11 @@
  * more than one in five. */
 #define FAULT_WEIGHT 4u
 #define FAULT_LIMIT 12u
+#define IN_HAND_EACH 2u /* proofs begun on a device for each of its workers, so that urgent ones have few before them  \
+                         */
 #define WRONG_PROOFS 3u
 
 /* ---- which there are ---- */
-
-static void on_release(void *user) {
-    engine_changed(user);
-}
 
 static cuzk_status add(cuzk_engine *e, const backend *b, unsigned number, bool is_cpu, cuzk_error *err) {
     if (e->n_devices == ENGINE_MAX_DEVICES) return cuzk_fail(err, CUZK_USAGE, "too many devices");
@@ -46,7 +44,7 @@ static cuzk_status add(cuzk_engine *e, const backend *b, unsigned number, bool i
     if (!is_cpu) {
         uint64_t total = info.free_bytes;
         if (e->o.device_memory_bytes && e->o.device_memory_bytes < total) total = e->o.device_memory_bytes;
-        d->memory = budget_create(total, 0, on_release, e, err);
+        d->memory = budget_create(total, 0, NULL, NULL, err);
         if (!d->memory) return err->status;
     }
     e->n_devices++;
@@ -98,7 +96,10 @@ cuzk_status devices_open(cuzk_engine *e, const engine_setup *setup, cuzk_error *
 }
 
 void devices_close(cuzk_engine *e) {
-    for (size_t i = 0; i < e->n_devices; i++) budget_destroy(e->devices[i].memory);
+    for (size_t i = 0; i < e->n_devices; i++) {
+        device_memory_forget_locked(&e->devices[i], 0);
+        budget_destroy(e->devices[i].memory);
+    }
 }
 
 /* ---- where a partition may go ---- */
@@ -206,8 +207,8 @@ static attempt *take_locked(cuzk_engine *e, engine_dev *d, bool critical_only) {
         if (!best || goes_before(e, a, best, now)) best = a;
     }
     if (!best) return NULL;
-    uint64_t bytes = best->prep->plan->on[d->index].device_bytes;
-    if (d->memory && !budget_try(d->memory, &best->dev, bytes, best->critical)) return NULL;
+    if (!best->critical && d->in_hand >= IN_HAND_EACH * e->o.device_workers) return NULL;
+    if (!device_memory_try_locked(d, best)) return NULL;
     attempt **at = &e->queue;
     while (*at != best) at = &(*at)->next;
     *at = best->next;
@@ -249,6 +250,8 @@ static void taken_locked(attempt *a, engine_dev *d, lane *l) {
     partition *p = &a->job->partitions[a->partition];
     double now = cpu_monotonic_seconds();
     a->device = d;
+    a->on_device = true;
+    d->in_hand++;
     snprintf(a->lane, sizeof a->lane, "%s", l->trace_name);
     attempt_permit_back_locked(a);
     a->wait = now - a->since;
@@ -304,6 +307,7 @@ static void prove(cuzk_engine *e, attempt *a, engine_dev *d, lane *l) {
     double begin = cpu_monotonic_seconds();
     cuzk_status s = start(a, d, &err);
     double took = cpu_monotonic_seconds() - begin;
+    if (!s && d->b->forget_key) device_memory_show(a);
     pthread_mutex_lock(&e->lock);
     atomic_store(&a->alive_ms, 0);
     e->in_flight--;

@@ -248,8 +248,12 @@ static cuzk_status open_budget(cuzk_engine *e, cuzk_error *err) {
 /* Devices keep copies of keys; those go before the key does. */
 static void key_unloads(void *user, const cuzk_key *key) {
     cuzk_engine *e = user;
-    for (size_t i = 0; i < e->n_devices; i++)
+    for (size_t i = 0; i < e->n_devices; i++) {
         if (e->devices[i].b->forget_key) e->devices[i].b->forget_key(&key->key);
+        pthread_mutex_lock(&e->lock);
+        device_memory_forget_locked(&e->devices[i], key->key.id);
+        pthread_mutex_unlock(&e->lock);
+    }
     trace_record(e->events, TRACE_KEY_EVICTED, 0, TRACE_NO_PARTITION, "");
 }
 

@@ -27,7 +27,7 @@ typedef struct lane lane;
 
 typedef struct device_plan {
     bool made; /* else why */
-    uint64_t host_bytes, device_bytes;
+    uint64_t host_bytes, device_bytes, shared_bytes /* of device_bytes */;
     cuzk_status why;
 } device_plan;
 
@@ -49,6 +49,18 @@ typedef struct prepared {
 
 /* ---- partitions ---- */
 
+/* What proofs of a circuit share in a device's memory (shape and key), and its bytes there. It stays when no proof uses
+ * it, until others need the room. */
+typedef struct dev_resident {
+    struct dev_resident *next;
+    const circuit_plan *plan;
+    uint64_t key_id; /* of the proving key */
+    reservation bytes;
+    unsigned users;
+    double used;
+    bool shown; /* the key's tier says so */
+} dev_resident;
+
 typedef enum { CLASS_DEVICE, CLASS_CPU, DEVICE_CLASSES } device_class;
 
 typedef struct attempt {
@@ -64,6 +76,8 @@ typedef struct attempt {
     witness w;
     reservation host, dev;
     engine_dev *device; /* once taken */
+    dev_resident *resident;
+    bool on_device; /* counted in device->in_hand */
     pending_proof *pending;
     prove_times times;
     atomic_int cancel;
@@ -129,7 +143,9 @@ struct engine_dev {
     unsigned number, index;
     bool is_cpu, quarantined, cpu_fallback_told;
     char id[32], name[96], why[160];
-    budget *memory; /* NULL for the CPU */
+    budget *memory; /* NULL for the CPU; it has no call-back: who gives bytes back bumps the generation */
+    dev_resident *residents;
+    unsigned in_hand; /* attempts that it has: started and not finished */
     uint64_t memory_bytes, free_bytes;
     unsigned fault_weight, busy; /* busy: threads of ours in it */
     uint64_t proofs, faults, wrong_proofs;
@@ -320,6 +336,16 @@ void device_busy_locked(engine_dev *d, int by);
 /* Counts a fault; after several the device is quarantined. Attempts to be freed without the lock are chained. */
 attempt *device_fault_locked(cuzk_engine *e, engine_dev *d, const char *what, bool wrong_proof, bool at_once);
 cuzk_device_policy devices_policy(const cuzk_engine *e, cuzk_device_policy policy);
+
+/* ---- device_memory.c ---- */
+/* Under the lock: the bytes that a needs on d, and a's part in what is shared there; false: not now. */
+bool device_memory_try_locked(engine_dev *d, attempt *a);
+/* Under the lock: gives them back. */
+void device_memory_give_locked(attempt *a);
+/* Under the lock: a key goes that no proof uses; key_id 0: all. */
+void device_memory_forget_locked(engine_dev *d, uint64_t key_id);
+/* After a proof was started: the key's tier is resident, its pages on the host can go. Without the lock. */
+void device_memory_show(attempt *a);
 
 /* ---- finish.c ---- */
 void *finish_lane(void *arg);

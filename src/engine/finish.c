@@ -79,9 +79,11 @@ static void find_wrong(cuzk_engine *e, engine_job *j, const prepared *prep, cons
 }
 
 /* Under the lock: copies of all proofs when the job has them all and nobody sees to it yet. */
-static groth16_proof *all_proofs_locked(engine_job *j) {
+static groth16_proof *all_proofs_locked(engine_job *j, bool *no_memory) {
+    *no_memory = false;
     if (j->ending || j->verifying || !j->n_partitions || j->n_done < j->n_partitions) return NULL;
     groth16_proof *proofs = malloc(j->n_partitions * sizeof *proofs);
+    *no_memory = !proofs;
     if (!proofs) return NULL;
     for (unsigned k = 0; k < j->n_partitions; k++) proofs[k] = j->partitions[k].proof;
     j->verifying = true;
@@ -90,12 +92,17 @@ static groth16_proof *all_proofs_locked(engine_job *j) {
 
 void finish_job_if_done(cuzk_engine *e, engine_job *j, prepared *prep, const resource *key, const char *lane_name) {
     pthread_mutex_lock(&e->lock);
-    groth16_proof *proofs = all_proofs_locked(j);
+    bool no_memory;
+    groth16_proof *proofs = all_proofs_locked(j, &no_memory);
     unsigned n = j->n_partitions;
     pthread_mutex_unlock(&e->lock);
-    if (!proofs) return;
     cuzk_error err;
     cuzk_status s = CUZK_OK;
+    if (no_memory) {
+        cuzk_fail(&err, CUZK_MEMORY, "no memory for the proofs");
+        jobs_end(e, j, CUZK_JOB_FAILED, &err);
+    }
+    if (!proofs) return;
     if (n > 1) {
         double start = cpu_monotonic_seconds();
         trace_record(e->events, TRACE_VERIFY_START, j->seq, TRACE_NO_PARTITION, lane_name);
@@ -112,7 +119,12 @@ void finish_job_if_done(cuzk_engine *e, engine_job *j, prepared *prep, const res
     } else {
         uint8_t *bytes = malloc((size_t)n * PROOF_BYTES);
         for (unsigned k = 0; bytes && k < n; k++) proof_write(&proofs[k], bytes + (size_t)k * PROOF_BYTES);
-        if (bytes) jobs_complete(e, j, bytes, (size_t)n * PROOF_BYTES);
+        if (bytes) {
+            jobs_complete(e, j, bytes, (size_t)n * PROOF_BYTES);
+        } else {
+            cuzk_fail(&err, CUZK_MEMORY, "no memory for the proofs");
+            jobs_end(e, j, CUZK_JOB_FAILED, &err);
+        }
     }
     free(proofs);
 }
@@ -210,10 +222,11 @@ static void finish(cuzk_engine *e, attempt *a, lane *l) {
     a->finish = cpu_monotonic_seconds() - start;
     trace_record(e->events, TRACE_FINISHED, a->job->seq, a->partition, l->trace_name);
     bool held = a->host.bytes > 0;
-    budget_release(&a->dev);
     budget_release(&a->host);
     if (held) trace_record(e->events, TRACE_DEALLOC_DONE, a->job->seq, a->partition, l->trace_name);
     pthread_mutex_lock(&e->lock);
+    device_memory_give_locked(a);
+    engine_changed_locked(e);
     atomic_store(&a->alive_ms, 0);
     device_busy_locked(a->device, -1);
     l->stuck = false;
@@ -224,7 +237,8 @@ static void finish(cuzk_engine *e, attempt *a, lane *l) {
         return;
     }
     if (s) {
-        if (!a->device->b->own_machine && s != CUZK_CANCELLED) fault(a, err.what, false);
+        /* Not when it says that the witness is wrong: that may be so (attempts.c asks another). */
+        if (!a->device->b->own_machine && (s == CUZK_DEVICE || s == CUZK_MEMORY)) fault(a, err.what, false);
         attempt_failed(a, &err, false);
         return;
     }

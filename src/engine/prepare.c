@@ -65,6 +65,7 @@ static void make_plans(void *user, const shape *s) {
         out->made = out->why == CUZK_OK;
         out->host_bytes = plan.host_bytes + whole;
         out->device_bytes = plan.device_bytes;
+        out->shared_bytes = plan.device_shared_bytes;
         if (!out->made) log_warn("%s makes no proofs of %s: %s", d->id, m->plan->circuit, err.what);
     }
 }

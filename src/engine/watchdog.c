@@ -198,6 +198,19 @@ static uint64_t critical_need(cuzk_engine *e, const circuit *c, const cuzk_contr
     return most + plan->need.key_bytes + plan->need.shape_bytes + ((uint64_t)8 << 20); /* its input */
 }
 
+/* The same share of each device's memory. */
+static void share_devices(cuzk_engine *e, const circuit *c, const cuzk_control *control) {
+    const circuit_plan *plan;
+    cuzk_error ignored;
+    if (prepare_plan(e, c, &plan, control, &ignored)) return;
+    for (size_t i = 0; i < e->n_devices; i++) {
+        uint64_t bytes = plan->on[i].device_bytes, total;
+        if (!e->devices[i].memory || !plan->on[i].made) continue;
+        total = budget_get(e->devices[i].memory).total;
+        if (bytes <= total / 2) budget_resize(e->devices[i].memory, total, bytes);
+    }
+}
+
 static void pin(cuzk_engine *e, const circuit *c, const cuzk_control *control) {
     resource *res;
     bool loaded, again;
@@ -239,6 +252,7 @@ static void warm(cuzk_engine *e) {
         log_warn("the memory budget is too small to keep a share for %s", best.name);
     } else {
         budget_resize(e->host, now.total, share);
+        share_devices(e, &best, &control);
         pin(e, &best, &control);
         engine_changed(e);
     }

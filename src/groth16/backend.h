@@ -36,6 +36,8 @@ typedef struct prove_plan {                 /* exact bytes of tracked buffers */
     uint64_t host_bytes;                    /* peak of the whole, witness included */
     uint64_t host_by_class[BUFFER_CLASSES]; /* peak of each class */
     uint64_t device_bytes;
+    uint64_t device_shared_bytes; /* of device_bytes: what all proofs of this circuit share there, and stays after them
+                                     until its room is wanted (shape and key) */
     unsigned chunks;
     double seconds[6]; /* estimate: synthesis, eval, ntt, msm_h, msm_rest, verify */
 } prove_plan;

@@ -275,6 +275,79 @@ static void device_too_small(void **state) {
     close_engine();
 }
 
+/* A device that proves as the CPU does; of the 30 MiB of a proof there, 20 are the circuit's. */
+static cuzk_status shared_plan(unsigned device, const shape *s, unsigned threads, uint64_t host_limit,
+                               uint64_t device_limit, prove_plan *out, cuzk_error *err) {
+    (void)device_limit;
+    cuzk_status st = backend_cpu()->plan(device, s, threads, host_limit, 0, out, err);
+    out->device_bytes = 30 * MIB;
+    out->device_shared_bytes = 20 * MIB;
+    return st;
+}
+
+static cuzk_status shared_info(unsigned device, backend_device_info *out, cuzk_error *err) {
+    (void)device, (void)err;
+    *out = (backend_device_info){.name = "shares", .memory_bytes = 60 * MIB, .free_bytes = 60 * MIB};
+    return CUZK_OK;
+}
+
+static atomic_uint keys_forgotten;
+
+static void count_forgotten(const proving_key *key) {
+    (void)key;
+    atomic_fetch_add(&keys_forgotten, 1);
+}
+
+/* Key and shape are in the device's memory once, for several proofs, and after them; another circuit's put them out. */
+static void shared_in_the_device(void **state) {
+    (void)state;
+    backend b = *backend_cpu();
+    b.name = "shares";
+    b.own_machine = false;
+    b.plan = shared_plan;
+    b.device_info = shared_info;
+    b.forget_key = count_forgotten;
+    engine_device d = {&b, 0, false};
+    cuzk_engine_options o = engine_case_options();
+    o.device_workers = 2;
+    atomic_store(&keys_forgotten, 0);
+    engine = engine_case_start(&o, &d, 1, NULL);
+    submit("a", 8, 4, CUZK_REQUIRE_GPU);
+    engine_case_expect(engine, "a", CUZK_JOB_COMPLETED, 1024, 8, 4);
+    engine_view v = look();
+    assert_true(v.devices[0].budget.peak_reserved >= 40 * MIB); /* two at once, which 30 each would not allow */
+    assert_true(v.devices[0].budget.peak_reserved <= 60 * MIB);
+    assert_int_equal(v.n_resources, 1);
+    assert_int_equal(v.resources[0].tier, RESOURCE_RESIDENT);
+    engine_view_free(&v);
+    static const uint64_t sizes[] = {2048, 4096, 1024};
+    for (unsigned i = 0; i < 3; i++) {
+        char id[8], *request = toy_request(sizes[i], 3, i, -1, 0);
+        snprintf(id, sizeof id, "%u", i);
+        cuzk_submission s = engine_case_toy(id, request);
+        engine_case_submit(engine, &s, false);
+        engine_case_expect(engine, id, CUZK_JOB_COMPLETED, sizes[i], 3, i);
+        free(request);
+    }
+    v = look();
+    assert_true(v.devices[0].budget.peak_reserved <= 60 * MIB);
+    assert_true(v.devices[0].budget.reserved >= 20 * MIB);
+    engine_view_free(&v);
+    bool was;
+    uint64_t freed;
+    cuzk_error err;
+    for (unsigned i = 0; i < 3; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "toy-%ukib", 1u << i);
+        assert_int_equal(cuzk_engine_evict(engine, name, &was, &freed, &err), CUZK_OK);
+    }
+    assert_true(atomic_load(&keys_forgotten) >= 3);
+    v = look();
+    assert_int_equal(v.devices[0].budget.reserved, 0);
+    engine_view_free(&v);
+    cuzk_engine_stop(engine, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(on_devices),
@@ -285,6 +358,7 @@ int main(void) {
         cmocka_unit_test(hanging_device),
         cmocka_unit_test(cancelled_in_mid_proof),
         cmocka_unit_test(device_too_small),
+        cmocka_unit_test(shared_in_the_device),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -246,7 +246,8 @@ static cuzk_status cuda_plan(unsigned device, const shape *s, unsigned threads, 
                         .n_b = (uint32_t)(src.gpu.n_b_inputs + in_b)};
     memset(out, 0, sizeof *out);
     out->host_by_class[BUFFER_WITNESS] = out->host_bytes = upload_host_bytes(s, threads) + PENDING_BYTES;
-    out->device_bytes = api->shape_bytes(&src.gpu) + api->key_bytes(&k) + api->proof_bytes(&src.gpu);
+    out->device_shared_bytes = api->shape_bytes(&src.gpu) + api->key_bytes(&k);
+    out->device_bytes = out->device_shared_bytes + api->proof_bytes(&src.gpu);
     out->chunks = 1;
     shape_source_free(&src);
     if ((host_limit && out->host_bytes > host_limit) || (device_limit && out->device_bytes > device_limit)) {

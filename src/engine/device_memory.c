@@ -1,0 +1,86 @@
+/* Bytes in devices' memories: each proof's own, and what proofs of one circuit share (shape and key).
+ *
+ * What is shared is reserved by the first proof of a circuit and stays reserved while the device keeps it. When others
+ * need the room, the longest unused of what no proof uses is given up: the backend puts it out in the same way when its
+ * memory is short, so that both agree.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "base/cpu.h"
+#include "engine/engine_internal.h"
+
+static dev_resident *find(engine_dev *d, const circuit_plan *plan) {
+    dev_resident *r = d->residents;
+    while (r && r->plan != plan) r = r->next;
+    return r;
+}
+
+static void drop(engine_dev *d, dev_resident *gone) {
+    dev_resident **at = &d->residents;
+    while (*at != gone) at = &(*at)->next;
+    *at = gone->next;
+    budget_release(&gone->bytes);
+    free(gone);
+}
+
+static dev_resident *oldest_unused(engine_dev *d, const dev_resident *spared) {
+    dev_resident *oldest = NULL;
+    for (dev_resident *r = d->residents; r; r = r->next)
+        if (r != spared && !r->users && (!oldest || r->used < oldest->used)) oldest = r;
+    return oldest;
+}
+
+bool device_memory_try_locked(engine_dev *d, attempt *a) {
+    const device_plan *plan = &a->prep->plan->on[d->index];
+    if (!d->memory) return true;
+    dev_resident *r = find(d, a->prep->plan), *made = NULL;
+    uint64_t bytes = plan->device_bytes - (r ? plan->shared_bytes : 0);
+    if (!r && plan->shared_bytes && !(made = calloc(1, sizeof *made))) return false;
+    while (!budget_try(d->memory, &a->dev, bytes, a->critical)) {
+        dev_resident *old = oldest_unused(d, r);
+        if (!old) {
+            free(made);
+            return false;
+        }
+        drop(d, old);
+    }
+    if (made) {
+        budget_split(&a->dev, &made->bytes, plan->shared_bytes);
+        made->plan = a->prep->plan;
+        made->next = d->residents;
+        d->residents = r = made;
+    }
+    if (r) {
+        r->key_id = resource_key(a->key)->key.id;
+        r->users++;
+    }
+    a->resident = r;
+    return true;
+}
+
+void device_memory_give_locked(attempt *a) {
+    if (a->resident) {
+        a->resident->users--;
+        a->resident->used = cpu_monotonic_seconds();
+        a->resident = NULL;
+    }
+    budget_release(&a->dev);
+    if (a->on_device) a->device->in_hand--;
+    a->on_device = false;
+}
+
+void device_memory_forget_locked(engine_dev *d, uint64_t key_id) {
+    for (dev_resident *r = d->residents, *next; r; r = next) {
+        next = r->next;
+        if (!r->users && (!key_id || r->key_id == key_id)) drop(d, r);
+    }
+}
+
+void device_memory_show(attempt *a) {
+    cuzk_engine *e = a->engine;
+    pthread_mutex_lock(&e->lock);
+    bool first = a->resident && !a->resident->shown;
+    if (first) a->resident->shown = true;
+    pthread_mutex_unlock(&e->lock);
+    if (first) resource_set_resident(a->key, true);
+}
