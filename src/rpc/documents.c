@@ -7,6 +7,7 @@
 #include <string.h>
 #include "base/json.h"
 #include "cuzk/v1/proving.pb-c.h"
+#include "engine/documents.h"
 #include "engine/engine.h"
 #include "rpc/submission.h"
 
@@ -43,7 +44,7 @@ static size_t fill_gpus(status_rooms *r, const engine_view *v) {
         g->vram_total_bytes = d->memory_bytes;
         g->vram_free_bytes = d->free_bytes;
         g->current_job_id = text_of(w ? w->job_id : "");
-        g->current_proof_kind = text_of(w ? rpc_kind_old_name(w->kind) : "");
+        g->current_proof_kind = text_of(w ? document_kind(w->kind) : "");
         g->quarantined = d->quarantined;
         g->why = text_of(d->why);
     }
@@ -83,7 +84,7 @@ static void fill_message(Cuzk__V1__GetStatusResponse *m, status_rooms *r, const 
         Cuzk__V1__QueueStatus *q = r->queue_list[m->n_queues] = &r->queues[m->n_queues];
         m->n_queues++;
         cuzk__v1__queue_status__init(q);
-        q->proof_kind = text_of(rpc_kind_old_name(k->kind));
+        q->proof_kind = text_of(document_kind(k->kind));
         q->pending = k->pending;
         q->in_progress = k->running;
     }

@@ -321,9 +321,3 @@ const char *rpc_circuit_old_name(const char *circuit) {
         if (!strcmp(circuits[i].ours, circuit)) return circuits[i].old;
     return NULL;
 }
-
-const char *rpc_kind_old_name(const char *kind) {
-    if (!strcmp(kind, "porep")) return "porep-c2";
-    if (!strcmp(kind, "snap")) return "snap-update";
-    return kind;
-}

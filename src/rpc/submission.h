@@ -22,7 +22,5 @@ void rpc_submission_free(rpc_submission *s);
  * copied. And back: NULL when the older daemon had none. */
 void rpc_circuit_name(char out[64], const char *id);
 const char *rpc_circuit_old_name(const char *circuit);
-/* The older daemon's words: porep-c2, snap-update, window-post, winning-post; others as they are. */
-const char *rpc_kind_old_name(const char *kind);
 
 #endif

@@ -6,6 +6,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -71,11 +72,30 @@ def go_command():
     return [program], {}
 
 
-def start_daemon(folder):
+def tls_lines(folder):
+    """Settings of a TCP port with TLS and a token, and what the peer needs for it; nothing without openssl."""
+    if not shutil.which("openssl"):
+        return "", {}
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days",
+                    "2", "-subj", "/CN=cuzk", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", folder / "key.pem",
+                    "-out", folder / "cert.pem"], check=True, capture_output=True)
+    (folder / "token").write_text("open-sesame-open\n")
+    (folder / "token").chmod(0o600)
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    lines = f'''
+tls_cert = "{folder}/cert.pem"
+tls_key = "{folder}/key.pem"
+token_file = "{folder}/token"'''
+    return f', "127.0.0.1:{port}"]{lines}', {"PEER_TLS": f"127.0.0.1:{port} {folder}/cert.pem open-sesame-open"}
+
+
+def start_daemon(folder, tls):
     config = folder / "cuzk.toml"
     config.write_text(f"""
 [daemon]
-listen = ["unix://{folder}/s", "127.0.0.1:0"]
+listen = ["unix://{folder}/s"{tls or "]"}
 [keys]
 development = true
 [store]
@@ -109,11 +129,12 @@ def main(peer):
     (KEPT / "cache").mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="cuzk-peer-") as name:
         folder = pathlib.Path(name)
-        daemon = start_daemon(folder)
+        tls, more = tls_lines(folder)
+        daemon = start_daemon(folder, tls)
         try:
             proof = folder / "proof.bin"
             r = subprocess.run([*command, f"unix://{folder}/s", HERE / "old_contract.proto", DATA, proof],
-                               env={**os.environ, **env}, timeout=300)
+                               env={**os.environ, **env, **more}, timeout=300)
             if r.returncode:
                 sys.exit(f"the {peer} peer failed")
             verify(proof)

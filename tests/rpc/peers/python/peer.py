@@ -1,9 +1,10 @@
 """A client of the older proving daemon in Python (grpcio): all eight RPCs with the old contract.
 
 usage: peer.py ADDRESS CONTRACT.proto DATA OUT.  DATA is a folder with request.json and vanilla-0.bin of a winning PoSt;
-the proof is written to OUT.
+the proof is written to OUT. $PEER_TLS, when set, is "ADDRESS CERTIFICATE TOKEN" of the same daemon over TLS.
 """
 import json
+import os
 import pathlib
 import sys
 
@@ -76,4 +77,21 @@ refused(stub.SubmitProof, pb.SubmitProofRequest(request_id="x"), grpc.StatusCode
 refused(stub.Prove, pb.ProveRequest(), grpc.StatusCode.INVALID_ARGUMENT)
 evicted = stub.EvictSRS(pb.EvictSrsRequest(circuit_id="winning-post-2kib"), timeout=TIMEOUT)
 check(evicted.was_loaded and evicted.freed_bytes > 0, "evict")
+
+
+def secure(token):
+    tls_address, certificate, right = os.environ["PEER_TLS"].split()
+    tls = grpc.ssl_channel_credentials(pathlib.Path(certificate).read_bytes())
+    if token:
+        tls = grpc.composite_channel_credentials(tls, grpc.access_token_call_credentials(token(right)))
+    return services.ProvingEngineStub(grpc.secure_channel(tls_address, tls))
+
+
+if "PEER_TLS" in os.environ:
+    over_tls = secure(lambda right: right)
+    check(over_tls.GetStatus(pb.GetStatusRequest(), timeout=TIMEOUT).total_proofs_completed > 0, "status over TLS")
+    answer = over_tls.Prove(pb.ProveRequest(submit=large), timeout=TIMEOUT).result
+    check(answer.status == pb.AwaitProofResponse.FAILED, "50 MB over TLS")
+    for wrong in (None, lambda right: right + "x"):
+        refused(secure(wrong).GetStatus, pb.GetStatusRequest(), grpc.StatusCode.UNAUTHENTICATED)
 print("peer python: all eight RPCs are right")
