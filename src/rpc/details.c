@@ -160,7 +160,7 @@ static void percent_decode(char *out, size_t room, const char *in) {
     size_t n = 0;
     while (*in && n + 1 < room) {
         int high = *in == '%' ? hex_digit(in[1]) : -1, low = high >= 0 ? hex_digit(in[2]) : -1;
-        out[n++] = low >= 0 ? (char)(high << 4 | low) : *in;
+        out[n++] = (char)(low >= 0 ? high << 4 | low : *in);
         in += low >= 0 ? 3 : 1;
     }
     out[n] = 0;
