@@ -7,6 +7,18 @@
 #include "backend/sim/sim.h"
 #include "engine/engine_case.h"
 
+/* A sanitizer's own memory and slowness are in the figures. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define LOAD_INSTRUMENTED true
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define LOAD_INSTRUMENTED true
+#endif
+#endif
+#ifndef LOAD_INSTRUMENTED
+#define LOAD_INSTRUMENTED false
+#endif
+
 /* Samples the process every 5 ms from start to stop. Bytes are differences to the start, but for start_rss. */
 typedef struct memory_watch {
     uint64_t start_rss, start_tracked;

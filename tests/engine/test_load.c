@@ -70,7 +70,7 @@ static void no_setting_passes_the_budget(void **state) {
         assert_true(buffer_total_stats().peak_bytes - tracked <= o.memory_bytes);
         assert_true(v.host.peak_reserved <= o.memory_bytes);
         assert_true(v.peak_synthesized_in_flight <= 3 + settings[i].gw); /* those with a device have given most back */
-        assert_true(w.peak_rss <= o.memory_bytes + memory_slack(o.memory_bytes));
+        assert_true(LOAD_INSTRUMENTED || w.peak_rss <= o.memory_bytes + memory_slack(o.memory_bytes));
         assert_int_equal(backend_sim_stats(0).refused_bytes, 0);
         engine_view_free(&v);
         load_engine_stop(e);
@@ -194,7 +194,7 @@ static void split_proving_keeps_the_device_busy(void **state) {
     double alone = one_worker_for_all(6);
     print_message("the device computes %.1f %% of the time; with one worker for all %.1f %%\n", 100 * split,
                   100 * alone);
-    assert_true(split >= 0.98);
+    assert_true(split >= (LOAD_INSTRUMENTED ? 0.9 : 0.98));
     assert_true(alone < 0.8);
 }
 
@@ -418,7 +418,7 @@ static void a_load_leaves_nothing(void **state) {
         assert_int_equal(buffer_class_stats((buffer_class)i).live_count, count[i]);
     }
     assert_int_equal(backend_sim_stats(0).live_bytes, 0);
-    assert_true(cpu_rss_bytes() < rss + memory_slack(rss) / 4);
+    assert_true(LOAD_INSTRUMENTED || cpu_rss_bytes() < rss + memory_slack(rss) / 4);
     load_engine_stop(e);
 }
 

@@ -76,7 +76,7 @@ static void inputs_are_in_the_store(void **state) {
     memory_watch_stop(&w);
     print_message("%u jobs of %.1f MB queued in %.1f s: RSS at most %.1f MiB above the start\n", QUEUE_JOBS,
                   (double)QUEUE_BYTES / 1e6, submitted, (double)w.peak_rss / (1 << 20));
-    assert_true(w.peak_rss <= QUEUE_MOST);
+    assert_true(LOAD_INSTRUMENTED || w.peak_rss <= QUEUE_MOST);
     memory_watch_start(&w);
     backend_sim_faults(0, &(sim_faults){0});
     for (unsigned i = 0; i < QUEUE_JOBS; i++) {
@@ -86,7 +86,7 @@ static void inputs_are_in_the_store(void **state) {
     memory_watch_stop(&w);
     print_message("all proved after %.1f s: RSS at most %.1f MiB above the start of that\n",
                   cpu_monotonic_seconds() - start, (double)w.peak_rss / (1 << 20));
-    assert_true(w.peak_rss <= QUEUE_MOST);
+    assert_true(LOAD_INSTRUMENTED || w.peak_rss <= QUEUE_MOST);
     cuzk_engine_stop(e, 0);
     backend_sim_destroy();
 }
