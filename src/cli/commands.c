@@ -289,8 +289,8 @@ const command commands[] = {
     {.words = "selftest",
      .operands = "",
      .summary = "known answers on this machine",
-     .more = "Every version of the kernels that this CPU runs is tried, then each device that --device allows. Exit "
-             "status 70: an answer was wrong.\n",
+     .more = "Every version of the kernels that this CPU runs is tried, then each device that --device allows.\n"
+             "Exit status 70: an answer was wrong.\n",
      .example = "cuzk selftest",
      .options = WORKING | BIT(DEVICE),
      .false_exit = 70,
