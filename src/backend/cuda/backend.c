@@ -76,7 +76,8 @@ static gpu_key_source key_source(const proving_key *k) {
                             .n_h = k->count[PARAMS_H],
                             .n_l = k->count[PARAMS_L],
                             .n_a = k->count[PARAMS_A],
-                            .n_b = k->count[PARAMS_B_G1]};
+                            .n_b = k->count[PARAMS_B_G1],
+                            .mapped = k->map.data != NULL};
 }
 
 /* ---- proofs ---- */

@@ -66,6 +66,7 @@ void gpu_shape_destroy(gpu_shape *s);
 typedef struct gpu_key_source {
     const void *h, *l, *a, *b_g1, *b_g2; /* affine points: 96 bytes, b_g2 192 */
     uint32_t n_h, n_l, n_a, n_b;
+    bool mapped; /* the points lie in a mapped file: its pages are dropped as they have been read */
 } gpu_key_source;
 typedef struct gpu_key gpu_key;
 uint64_t gpu_key_bytes(const gpu_key_source *src);
@@ -147,7 +148,7 @@ void gpu_fail_at(unsigned n, bool memory);
 /* ---- the module ---- */
 /* libcuzk-cuda.so exports cuzk_gpu_api(); the program loads it when it is there, so that one program runs on hosts with
  * and without a driver. */
-#define GPU_API_VERSION 2u
+#define GPU_API_VERSION 3u
 typedef struct gpu_api {
     uint32_t version; /* GPU_API_VERSION */
     unsigned (*count)(void);

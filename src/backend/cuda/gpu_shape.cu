@@ -1,4 +1,8 @@
 /* Shapes and keys in device memory; see gpu.h. */
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
 #include <cstring>
 #include <new>
 #include <vector>
@@ -186,6 +190,22 @@ cuzk_status gpu_key_reserve(gpu_key **out, unsigned device, const gpu_key_source
     return CUZK_OK;
 }
 
+/* Pages of a mapped file count as this process's memory once they were read. They are read once, so each step's pages
+ * go at once: a key of any size passes through a small part of the host's memory. */
+static cudaError_t upload(void *to, const void *from, size_t bytes, bool mapped) {
+    const size_t step = (size_t)64 << 20;
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
+    for (size_t at = 0; at < bytes; at += step) {
+        size_t n = bytes - at < step ? bytes - at : step;
+        const char *part = (const char *)from + at;
+        cudaError_t e = cudaMemcpy((char *)to + at, part, n, cudaMemcpyHostToDevice);
+        if (e != cudaSuccess) return e;
+        uintptr_t first = (uintptr_t)part & ~page;
+        if (mapped) madvise((void *)first, (uintptr_t)part + n - first, MADV_DONTNEED);
+    }
+    return cudaSuccess;
+}
+
 cuzk_status gpu_key_create(gpu_key **out, unsigned device, const gpu_key_source *src, cuzk_error *err) {
     gpu_key *k;
     cuzk_status st = gpu_key_reserve(&k, device, src, err);
@@ -199,8 +219,7 @@ cuzk_status gpu_key_create(gpu_key **out, unsigned device, const gpu_key_source 
                   {k->b_g1, src->b_g1, k->n_b * sizeof *k->b_g1},
                   {k->b_g2, src->b_g2, k->n_b * sizeof *k->b_g2}};
     for (auto &p : parts) {
-        cudaError_t e =
-            p.bytes ? cudaMemcpy(const_cast<void *>(p.to), p.from, p.bytes, cudaMemcpyHostToDevice) : cudaSuccess;
+        cudaError_t e = upload(const_cast<void *>(p.to), p.from, p.bytes, src->mapped);
         if (e == cudaSuccess) continue;
         st = cuda_fail(err, e, "cudaMemcpy", __FILE__, __LINE__);
         gpu_key_destroy(k);
