@@ -118,7 +118,7 @@ rpc_call *await_expired(rpc_server *s, double now, double *next) {
     rpc_call *found = NULL;
     pthread_mutex_lock(&s->mutex);
     for (rpc_call *c = s->awaiting; c && !found; c = c->await_next) {
-        if (!c->await_deadline) continue;
+        if (c->await_deadline <= 0) continue;
         if (now >= c->await_deadline)
             found = c;
         else if (c->await_deadline < *next)
