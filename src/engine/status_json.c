@@ -14,6 +14,8 @@
 #include "base/cpu.h"
 #include "cuzk/context.h"
 
+enum { LISTED = 1000, LISTED_LIVE = 100 }; /* jobs that have not ended */
+
 /* How long an ended job stays in pipelines. */
 #define PIPELINE_SECONDS 30
 
@@ -190,10 +192,27 @@ static void put_job(json_out *o, const job_view *j) {
     json_end_object(o);
 }
 
-static void put_jobs(json_out *o, const engine_view *v) {
+static int rank(const job_view *j) {
+    if (ended(j)) return 2;
+    return j->state == CUZK_JOB_QUEUED;
+}
+
+/* Running, queued, ended; a queue of ten thousand does not make a document of megabytes. */
+static void put_jobs(json_out *o, const engine_view *v, bool live) {
+    size_t unfinished = 0, limit = live ? LISTED_LIVE : LISTED, unlisted = 0;
     begin_member(o, "jobs", true);
-    for (size_t i = 0; i < v->n_jobs; i++) put_job(o, &v->jobs[i]);
+    for (int r = 0; r < 3; r++) {
+        for (size_t i = 0; i < v->n_jobs; i++) {
+            if (rank(&v->jobs[i]) != r) continue;
+            if (r < 2 && unfinished++ >= limit) {
+                unlisted++;
+                continue;
+            }
+            put_job(o, &v->jobs[i]);
+        }
+    }
     json_end_array(o);
+    put_number(o, "jobs_unlisted", unlisted);
 }
 
 static void put_pipeline(json_out *o, const job_view *j) {
@@ -420,7 +439,7 @@ void status_put(json_out *o, const engine_view *v, bool live) {
     put_devices(o, v);
     put_workers(o, v);
     put_resources(o, v);
-    put_jobs(o, v);
+    put_jobs(o, v, live);
     if (!live) {
         put_pipelines(o, v);
         put_gpu_workers(o, v);

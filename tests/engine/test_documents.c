@@ -196,6 +196,37 @@ static void ours_are_beside_them(void **state) {
     free_document(&d);
 }
 
+static void a_long_queue_makes_no_long_document(void **state) {
+    (void)state;
+    enum { MANY = 5000 };
+    engine_view v = picture();
+    job_view *many = calloc(MANY, sizeof *many);
+    assert_non_null(many);
+    for (size_t i = 0; i < MANY; i++) {
+        many[i] = (job_view){.seq = i + 1,
+                             .kind = "porep",
+                             .state = CUZK_JOB_QUEUED,
+                             .started_seconds_ago = -1,
+                             .finished_seconds_ago = -1};
+    }
+    many[MANY - 2] = jobs[0]; /* running: it comes first */
+    many[MANY - 1] = jobs[2]; /* ended: it is there, too */
+    v.jobs = many;
+    v.n_jobs = MANY;
+    for (int live = 0; live < 2; live++) {
+        document d = read_status(&v, live);
+        const json_node *list = at(&d, "jobs");
+        size_t listed = live ? 100 : 1000;
+        assert_int_equal(list->len, listed + 1);
+        is(&d, "jobs.0.state", "running");
+        is(&d, "jobs.1.state", "queued");
+        assert_string_equal(json_member(json_at(list, listed), "job_id")->text, "old");
+        is(&d, "jobs_unlisted", live ? "4899" : "3999");
+        free_document(&d);
+    }
+    free(many);
+}
+
 static void foreign_bytes_stay_text(void **state) {
     (void)state;
     engine_view v = picture();
@@ -278,6 +309,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_older_members_mean_what_they_say),
         cmocka_unit_test(ours_are_beside_them),
+        cmocka_unit_test(a_long_queue_makes_no_long_document),
         cmocka_unit_test(foreign_bytes_stay_text),
         cmocka_unit_test(metrics_have_the_values),
         cmocka_unit_test(promtool_takes_the_metrics),

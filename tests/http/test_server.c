@@ -113,6 +113,23 @@ static void prove_one(const site *s, const char *id, uint64_t start) {
 
 /* ---- answers ---- */
 
+static void addresses_of_both_families(void **state) {
+    (void)state;
+    static const char *const good[] = {"127.0.0.1:0", "localhost:0", "[::1]:0", "0.0.0.0:0", ":0"};
+    cuzk_error e;
+    http_server *server;
+    site s = site_open(NULL);
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        http_options o = {.listen = good[i]};
+        cuzk_status status = http_server_start(&server, s.engine, &o, &e);
+        if (status && good[i][0] == '[') continue; /* a machine without IPv6 */
+        assert_int_equal(status, CUZK_OK);
+        assert_true(strtoul(strrchr(http_server_address(server), ':') + 1, NULL, 10) > 0);
+        http_server_stop(server);
+    }
+    site_close(&s);
+}
+
 static void every_path_answers(void **state) {
     (void)state;
     site s = site_open(NULL);
@@ -394,6 +411,7 @@ static int remove_folder(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(addresses_of_both_families),
         cmocka_unit_test(every_path_answers),
         cmocka_unit_test(only_reading_is_allowed),
         cmocka_unit_test(health_says_when_it_drains),
