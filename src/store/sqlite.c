@@ -103,7 +103,7 @@ static cuzk_status payload_parts(store *base, uint64_t seq, size_t *parts, cuzk_
     sqlite3_stmt *statement;
     bool got = false;
     *parts = 0;
-    pthread_mutex_lock(&d->lock);
+    db_enter(d);
     cuzk_status s =
         db_prepare(d, &statement, err, action, "SELECT count(*) FROM payload WHERE seq = ?", "i", whole(seq));
     if (s == CUZK_OK) s = db_next(d, &statement, &got, action, err);
@@ -111,7 +111,7 @@ static cuzk_status payload_parts(store *base, uint64_t seq, size_t *parts, cuzk_
         *parts = (size_t)sqlite3_column_int64(statement, 0);
         sqlite3_finalize(statement);
     }
-    pthread_mutex_unlock(&d->lock);
+    db_leave(d);
     if (s == CUZK_OK && *parts == 0) s = no_such_job(d, seq, err);
     return s;
 }
@@ -142,7 +142,7 @@ static cuzk_status payload(store *base, uint64_t seq, size_t part, buffer *out, 
     sqlite3_stmt *statement;
     bool got = false;
     *out = (buffer){NULL, 0, BUFFER_REQUEST};
-    pthread_mutex_lock(&d->lock);
+    db_enter(d);
     cuzk_status s = db_prepare(d, &statement, err, action, "SELECT bytes FROM payload WHERE seq = ? AND part = ?", "ii",
                                whole(seq), whole(part));
     if (s == CUZK_OK) s = db_next(d, &statement, &got, action, err);
@@ -158,7 +158,7 @@ static cuzk_status payload(store *base, uint64_t seq, size_t part, buffer *out, 
     } else if (s == CUZK_OK) {
         s = no_such_job(d, seq, err);
     }
-    pthread_mutex_unlock(&d->lock);
+    db_leave(d);
     if (s != CUZK_OK) buffer_free(out);
     return s;
 }
@@ -238,7 +238,7 @@ static cuzk_status proofs(store *base, uint64_t seq, void (*each)(void *user, un
     db *d = &of(base)->read;
     sqlite3_stmt *statement;
     bool got = true;
-    pthread_mutex_lock(&d->lock);
+    db_enter(d);
     cuzk_status s = db_prepare(d, &statement, err, action,
                                "SELECT partition, proof FROM proof WHERE seq = ? ORDER BY partition", "i", whole(seq));
     while (s == CUZK_OK && got) {
@@ -251,7 +251,7 @@ static cuzk_status proofs(store *base, uint64_t seq, void (*each)(void *user, un
             sqlite3_finalize(statement);
         }
     }
-    pthread_mutex_unlock(&d->lock);
+    db_leave(d);
     return s;
 }
 
@@ -261,7 +261,7 @@ static cuzk_status result(store *base, uint64_t seq, buffer *out, cuzk_error *er
     sqlite3_stmt *statement;
     bool got = false;
     *out = (buffer){NULL, 0, BUFFER_REQUEST};
-    pthread_mutex_lock(&d->lock);
+    db_enter(d);
     cuzk_status s = db_prepare(d, &statement, err, action, "SELECT proofs FROM result WHERE seq = ?", "i", whole(seq));
     if (s == CUZK_OK) s = db_next(d, &statement, &got, action, err);
     if (s == CUZK_OK && got) {
@@ -272,7 +272,7 @@ static cuzk_status result(store *base, uint64_t seq, buffer *out, cuzk_error *er
     } else if (s == CUZK_OK) {
         s = no_such_job(d, seq, err);
     }
-    pthread_mutex_unlock(&d->lock);
+    db_leave(d);
     return s;
 }
 
@@ -339,7 +339,7 @@ static cuzk_status each_job(store *base, void (*each)(void *user, const store_jo
     sqlite3_stmt *statement;
     store_job job;
     bool got = true;
-    pthread_mutex_lock(&d->lock);
+    db_enter(d);
     cuzk_status s = db_prepare(d, &statement, err, action, "SELECT * FROM job ORDER BY seq", "");
     while (s == CUZK_OK && got) {
         s = db_next(d, &statement, &got, action, err);
@@ -352,7 +352,7 @@ static cuzk_status each_job(store *base, void (*each)(void *user, const store_jo
             sqlite3_finalize(statement);
         }
     }
-    pthread_mutex_unlock(&d->lock);
+    db_leave(d);
     return s;
 }
 
@@ -369,9 +369,9 @@ static cuzk_status purge(store *base, double before, uint64_t *gone, cuzk_error 
     if (s != CUZK_OK) return s;
     /* Dropped payloads leave free pages; a bounded number of them goes back to the file system each time. */
     snprintf(text, sizeof text, "PRAGMA incremental_vacuum(%d)", VACUUM_PAGES);
-    pthread_mutex_lock(&d->lock);
+    db_enter(d);
     s = db_run(d, err, action, text, "");
-    pthread_mutex_unlock(&d->lock);
+    db_leave(d);
     return s;
 }
 

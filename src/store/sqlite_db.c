@@ -130,10 +130,32 @@ cuzk_status db_run(db *d, cuzk_error *err, const char *action, const char *sql, 
     return s;
 }
 
-cuzk_status db_begin(db *d, cuzk_error *err) {
+void db_enter(db *d) {
     pthread_mutex_lock(&d->lock);
+    if (d->depth && pthread_equal(d->holder, pthread_self())) {
+        d->depth++;
+    } else {
+        uint64_t mine = d->next++;
+        while (d->now != mine) pthread_cond_wait(&d->turn, &d->lock);
+        d->holder = pthread_self();
+        d->depth = 1;
+    }
+    pthread_mutex_unlock(&d->lock);
+}
+
+void db_leave(db *d) {
+    pthread_mutex_lock(&d->lock);
+    if (--d->depth == 0) {
+        d->now++;
+        pthread_cond_broadcast(&d->turn);
+    }
+    pthread_mutex_unlock(&d->lock);
+}
+
+cuzk_status db_begin(db *d, cuzk_error *err) {
+    db_enter(d);
     cuzk_status s = db_run(d, err, "cannot begin to write", "BEGIN IMMEDIATE", "");
-    if (s != CUZK_OK) pthread_mutex_unlock(&d->lock);
+    if (s != CUZK_OK) db_leave(d);
     return s;
 }
 
@@ -141,18 +163,15 @@ cuzk_status db_end(db *d, cuzk_status s, cuzk_error *err) {
     if (s == CUZK_OK) s = db_run(d, err, "cannot write", "COMMIT", "");
     /* Some failures (a full disk) have undone the transaction already. */
     if (s != CUZK_OK && !sqlite3_get_autocommit(d->handle)) sqlite3_exec(d->handle, "ROLLBACK", NULL, NULL, NULL);
-    pthread_mutex_unlock(&d->lock);
+    db_leave(d);
     return s;
 }
 
 /* ---- opening ---- */
 
 cuzk_status db_open(db *d, const char *path, cuzk_error *err) {
-    pthread_mutexattr_t kind;
-    pthread_mutexattr_init(&kind);
-    pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_RECURSIVE);
-    pthread_mutex_init(&d->lock, &kind);
-    pthread_mutexattr_destroy(&kind);
+    pthread_mutex_init(&d->lock, NULL);
+    pthread_cond_init(&d->turn, NULL);
     d->path = path;
     int rc = sqlite3_open_v2(path, &d->handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
     if (rc != SQLITE_OK) return db_fail(d, rc, "cannot open the job store", err);
@@ -164,6 +183,7 @@ cuzk_status db_open(db *d, const char *path, cuzk_error *err) {
 void db_close(db *d) {
     if (!d->path) return;
     sqlite3_close_v2(d->handle);
+    pthread_cond_destroy(&d->turn);
     pthread_mutex_destroy(&d->lock);
     d->handle = NULL;
     d->path = NULL;

@@ -4,14 +4,24 @@
 
 #include <pthread.h>
 #include <sqlite3.h>
+#include <stdint.h>
 #include "cuzk/error.h"
 
-/* One connection. The lock is recursive: what is called for each row of a reading may read again. */
+/* One connection, used by one thread at a time, in the order of their coming: many large inputs in a row do not keep a
+ * small update waiting for all of them. Its holder may enter again: what is called for each row of a reading may read.
+ */
 typedef struct db {
     sqlite3 *handle;
     const char *path; /* borrowed */
     pthread_mutex_t lock;
+    pthread_cond_t turn;
+    uint64_t next, now; /* tickets */
+    pthread_t holder;
+    unsigned depth;
 } db;
+
+void db_enter(db *d);
+void db_leave(db *d);
 
 cuzk_status db_open(db *d, const char *path, cuzk_error *err);
 void db_close(db *d); /* accepts one that failed to open */
@@ -31,7 +41,7 @@ cuzk_status db_run(db *d, cuzk_error *err, const char *action, const char *sql, 
 /* *got tells whether there is a row. The end and a failure both finalize the statement and set it to NULL. */
 cuzk_status db_next(db *d, sqlite3_stmt **statement, bool *got, const char *action, cuzk_error *err);
 
-/* A transaction: begin takes the lock, end gives it back. end commits when s is OK, else undoes all; returns s, or why
+/* A transaction: begin enters, end leaves. end commits when s is OK, else undoes all; returns s, or why
  * the commit failed. */
 cuzk_status db_begin(db *d, cuzk_error *err);
 cuzk_status db_end(db *d, cuzk_status s, cuzk_error *err);

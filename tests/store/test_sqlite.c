@@ -392,6 +392,7 @@ typedef struct worker {
     store *s;
     unsigned number;
     bool good;
+    unsigned done;
 } worker;
 
 static void *work(void *user) {
@@ -444,6 +445,43 @@ static void threads(void **state) {
     s->ops->close(s);
 }
 
+/* An update comes between large inputs, not after all of them. */
+static void *put_large(void *user) {
+    worker *w = user;
+    cuzk_error own;
+    const size_t n = 16u << 20;
+    char *data = malloc(n);
+    memset(data, 'x', n - 1);
+    data[n - 1] = 0;
+    w->good = true;
+    for (uint64_t i = 0; i < 8; i++) {
+        store_job j = job_of(100 + i);
+        w->good = w->good && put_text(w->s, &j, data, "", &own) == CUZK_OK;
+        __atomic_store_n(&w->done, (unsigned)i + 1, __ATOMIC_SEQ_CST);
+    }
+    free(data);
+    return NULL;
+}
+
+static void order(void **state) {
+    (void)state;
+    store *s = must_open();
+    store_job j = job_of(1);
+    OK(put_text(s, &j, "x", "", &err));
+    worker w = {.s = s};
+    pthread_t id;
+    assert_int_equal(pthread_create(&id, NULL, put_large, &w), 0);
+    while (!__atomic_load_n(&w.done, __ATOMIC_SEQ_CST)) usleep(1000);
+    unsigned before = __atomic_load_n(&w.done, __ATOMIC_SEQ_CST);
+    j.state = CUZK_JOB_RUNNING;
+    OK(s->ops->update(s, &j, &err));
+    unsigned after = __atomic_load_n(&w.done, __ATOMIC_SEQ_CST);
+    assert_true(after - before <= 2); /* the one that is being written, and one that may end meanwhile */
+    pthread_join(id, NULL);
+    assert_true(w.good);
+    s->ops->close(s);
+}
+
 /* What is called for each job may itself read the store, as a start that resumes jobs does. */
 static void read_again(void *user, const store_job *j) {
     store *s = user;
@@ -464,6 +502,6 @@ int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {TEST(life),      TEST(failure_is_kept), TEST(large_payload), TEST(death),
                                        TEST(one_owner), TEST(damaged),         TEST(not_ours),      TEST(disk_full),
-                                       TEST(threads),   TEST(nested)};
+                                       TEST(threads),   TEST(nested),          TEST(order)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
