@@ -4,7 +4,7 @@
  * abandoned, a lazy witness, and keys made on the device against the CPU's keys; witnesses that satisfy nothing,
  * cancelling, a failure of each of the first calls to the device; last, that all memory was given back.
  *
- * cuda_proofs bench LOG2: times of one size.
+ * cuda_proofs bench LOG2: times of one size. cuda_proofs small: few and small ones, for memory checkers.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -320,6 +320,12 @@ int main(int argc, char **argv) {
     case_folder_make(folder);
     if (argc > 2 && strcmp(argv[1], "bench") == 0) {
         bench(gpu, (unsigned)atoi(argv[2]));
+    } else if (argc > 1 && strcmp(argv[1], "small") == 0) {
+        must(backend_cuda_self_test(0, threads, &err));
+        chain(gpu, 5, 2, 1);
+        chain(gpu, 1021, 2, 5);
+        overlapping(gpu);
+        made_key(gpu, 1000);
     } else {
         must(backend_cuda_self_test(0, threads, &err));
         check(true, "self test", 0);

@@ -391,6 +391,7 @@ int main(int argc, char **argv) {
         bench_msm<fp>(1, 1 << 27);
         bench_msm<fp2>(2, 1 << 18);
         bench_msm<fp2>(2, 1 << 22);
+        bench_msm<fp2>(2, 1 << 25);
     }
     return failed != 0;
 }

@@ -48,15 +48,17 @@ if [ $level = tests ]; then
     exit
 fi
 "$folder/cuda_kernels" bench
-"$folder/cuda_proofs" bench 20 2>/dev/null
-[ $level = full ] || exit 0
+if [ $level = kernels ]; then
+    "$folder/cuda_proofs" bench 20 2>/dev/null
+    exit
+fi
 for kind in porep snap winning-post window-post; do
     sector=$work/$kind
     "$folder/cuzk" synth-sector $kind --size 32GiB --seed 1 --out "$sector" >/dev/null 2>&1
     case $kind in
     porep) "$folder/cuda_full" porep "$sector/c1.json" 2 ;;
-    winning-post) "$folder/cuda_full" $kind "$sector/request.json" "$sector"/vanilla-*.bin 20 ;;
-    *) "$folder/cuda_full" $kind "$sector/request.json" "$sector"/vanilla-*.bin 1 ;;
+    winning-post) "$folder/cuda_full" $kind "$sector/request.json" $(ls -v "$sector"/vanilla-*.bin) 20 ;;
+    *) "$folder/cuda_full" $kind "$sector/request.json" $(ls -v "$sector"/vanilla-*.bin) 1 ;;
     esac
     rm -rf "$sector"
 done

@@ -8,8 +8,9 @@
 
 namespace {
 
-constexpr unsigned SEGMENT = 256; /* most points a thread sums */
-constexpr unsigned SLICE = 64;    /* buckets a thread weighs */
+constexpr unsigned SEGMENT = 256;   /* most points a thread sums */
+constexpr unsigned SLICE_MOST = 64; /* buckets a thread weighs */
+constexpr unsigned SPREAD = 16;     /* blocks that first share a window's slices */
 constexpr unsigned JOIN_THREADS = 128;
 constexpr uint32_t SIGN = REDUCE_SIGN;
 constexpr size_t REDUCE_MIN = (size_t)1 << 15; /* points from which a launch of them fills a device */
@@ -157,12 +158,13 @@ __global__ void large_kernel(uint32_t *large, uint32_t *large_count, const uint3
 
 /* Slice k of a window: sum over its buckets of (weight) * bucket, weights counted from 1 at the window's start. */
 template <class F>
-__global__ void __launch_bounds__(128) slice_kernel(xyzz<F> *slices, const xyzz<F> *partial, const uint32_t *segment_at,
-                                                    uint32_t half, uint32_t slices_per_window, uint32_t slices_total) {
+__global__ void __launch_bounds__(128)
+    slice_kernel(xyzz<F> *slices, const xyzz<F> *partial, const uint32_t *segment_at, uint32_t half, uint32_t slice,
+                 uint32_t slices_per_window, uint32_t slices_total) {
     uint32_t t = blockIdx.x * blockDim.x + threadIdx.x;
     if (t >= slices_total) return;
     uint32_t g = t / slices_per_window, k = t % slices_per_window;
-    uint32_t lo = k * SLICE, hi = min(half, lo + SLICE);
+    uint32_t lo = k * slice, hi = min(half, lo + slice);
     xyzz<F> running = xyzz<F>::infinity(), weighted = xyzz<F>::infinity();
     for (uint32_t j = hi; j-- > lo;) {
         uint32_t b = g * half + j;
@@ -179,7 +181,7 @@ __global__ void __launch_bounds__(128) slice_kernel(xyzz<F> *slices, const xyzz<
     slices[t] = weighted;
 }
 
-/* out[window] = sum of its slices; one block a window. */
+/* out[b] = sum of slices b n .. (b + 1) n. */
 template <class F>
 __global__ void __launch_bounds__(JOIN_THREADS)
     window_kernel(xyzz<F> *out, const xyzz<F> *slices, uint32_t slices_per_window) {
@@ -198,7 +200,7 @@ unsigned key_bits(unsigned c, unsigned group) {
 }
 
 /* The parts of a window group's workspace. The list of entries for affine additions takes the place of the unsorted
- * keys. */
+ * keys, and the reduced points that of the other pairs. */
 template <class F> struct parts {
     uint32_t *filled;
     affine<F> *reduced_points;
@@ -209,7 +211,7 @@ template <class F> struct parts {
     xyzz<F> *partial, *slices;
     void *temp;
     size_t temp_bytes, bytes, segments_max;
-    uint32_t half, buckets, slices_per_window;
+    uint32_t half, buckets, slice, slices_per_window;
 };
 
 template <class F> parts<F> lay_out(size_t n, unsigned c, unsigned group, bool reduced, void *base) {
@@ -218,7 +220,10 @@ template <class F> parts<F> lay_out(size_t n, unsigned c, unsigned group, bool r
     size_t pairs = n * group;
     p.half = 1u << (c - 1);
     p.buckets = p.half * group;
-    p.slices_per_window = (p.half + SLICE - 1) / SLICE;
+    /* Long slices are less work, short ones less waiting where buckets are few. */
+    p.slice = p.buckets >> 20 ? SLICE_MOST / 2 : SLICE_MOST / 4;
+    if (p.buckets >> 22) p.slice = SLICE_MOST;
+    p.slices_per_window = (p.half + p.slice - 1) / p.slice;
     p.entries_max = reduced ? pairs + (size_t)p.buckets * (REDUCE_GROUP - 1) : 0;
     p.segments_max = (reduced ? p.entries_max / REDUCE_GROUP : pairs) / SEGMENT + p.buckets + 1;
     size_t sort_pairs = 0, sort_segments = 0, scan = 0;
@@ -230,9 +235,17 @@ template <class F> parts<F> lay_out(size_t n, unsigned c, unsigned group, bool r
     p.temp_bytes = sort_pairs > sort_segments ? sort_pairs : sort_segments;
     if (scan > p.temp_bytes) p.temp_bytes = scan;
     p.keys = w.take<uint32_t>(reduced ? p.entries_max : pairs);
+    size_t before = w.used;
     p.values = w.take<uint32_t>(pairs);
     p.keys_sorted = w.take<uint32_t>(pairs);
     p.values_sorted = w.take<uint32_t>(pairs);
+    p.reduced_points = nullptr;
+    if (reduced) { /* once the list is made, the sorted pairs are done with */
+        size_t after = w.used;
+        w.used = before;
+        p.reduced_points = w.take<affine<F>>(p.entries_max / REDUCE_GROUP);
+        if (after > w.used) w.used = after;
+    }
     p.start = w.take<uint32_t>(p.buckets + 1);
     p.segment_at = w.take<uint32_t>(p.buckets + 1);
     p.bucket_of = w.take<uint32_t>(p.segments_max);
@@ -242,7 +255,6 @@ template <class F> parts<F> lay_out(size_t n, unsigned c, unsigned group, bool r
     p.order = w.take<uint32_t>(p.segments_max);
     p.large = w.take<uint32_t>(pairs / SEGMENT + 1);
     p.filled = reduced ? w.take<uint32_t>(p.buckets + 1) : nullptr;
-    p.reduced_points = reduced ? w.take<affine<F>>(p.entries_max / REDUCE_GROUP) : nullptr;
     p.reduce_scratch = reduced ? w.take<uint8_t>(reduce_scratch_bytes<F>(p.entries_max)) : nullptr;
     p.large_count = w.take<uint32_t>(1);
     p.partial = w.take<xyzz<F>>(p.segments_max);
@@ -292,9 +304,15 @@ cuzk_status group_enqueue(const msm_plan &plan, unsigned first, unsigned group, 
     size_t shared = JOIN_THREADS / 2 * sizeof(xyzz<F>);
     join_kernel<F><<<1024, JOIN_THREADS, shared, stream>>>(p.partial, p.segment_at, p.large, p.large_count);
     uint32_t slices = p.slices_per_window * group;
-    slice_kernel<F><<<blocks_for(slices, 128), 128, 0, stream>>>(p.slices, p.partial, p.segment_at, p.half,
+    slice_kernel<F><<<blocks_for(slices, 128), 128, 0, stream>>>(p.slices, p.partial, p.segment_at, p.half, p.slice,
                                                                  p.slices_per_window, slices);
-    window_kernel<F><<<group, JOIN_THREADS, shared, stream>>>(out + first, p.slices, p.slices_per_window);
+    const xyzz<F> *sums = p.slices;
+    uint32_t each = p.slices_per_window;
+    if (each > 4 * SPREAD) { /* the bucket sums are done with: their place is free */
+        window_kernel<F><<<group * SPREAD, JOIN_THREADS, shared, stream>>>(p.partial, sums, each / SPREAD);
+        sums = p.partial, each = SPREAD;
+    }
+    window_kernel<F><<<group, JOIN_THREADS, shared, stream>>>(out + first, sums, each);
     CUDA_TRY(cudaGetLastError());
     return CUZK_OK;
 }

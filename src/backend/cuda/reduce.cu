@@ -7,7 +7,7 @@ constexpr unsigned THREADS = 128, PAIRS = REDUCE_GROUP / 2;
 
 /* Blocks that an H200 holds at once; on other devices they come in turn. */
 template <class F> struct shape_of {
-    static constexpr unsigned PER_SM = 4, BLOCKS = 132 * PER_SM, GROUPS = 16; /* of a thread in one turn, at most */
+    static constexpr unsigned PER_SM = 3, BLOCKS = 132 * PER_SM, GROUPS = 32; /* of a thread in one turn, at most */
 };
 template <> struct shape_of<fp2> { static constexpr unsigned PER_SM = 2, BLOCKS = 132 * PER_SM, GROUPS = 16; };
 
@@ -41,29 +41,44 @@ template <class F> __device__ __forceinline__ void store(uint4 *at, unsigned str
 template <class F> __device__ __forceinline__ F load_x(const operand &p) {
     return load<F>(p.at, p.stride);
 }
+/* y of a point that is finite: never 0, as no point has order 2. */
 template <class F> __device__ __forceinline__ F load_y(const operand &p) {
     F y = load<F>(p.at + (sizeof(F) / 16) * p.stride, p.stride);
-    return p.negate ? y.neg() : y;
+    return p.negate ? F::zero() - y : y;
 }
 
 enum pair_kind { ADD, DOUBLE, FIRST, SECOND, NOTHING };
+
+/* The divisor where the x are equal, or one is 0 as at infinity, or a point is missing; out of the loops' way. */
+template <class F>
+__device__ __noinline__ pair_kind rare_divisor(F *d, const F *px, const F *qx, const operand *p, const operand *q) {
+    F py = load<F>(p->at + (sizeof(F) / 16) * p->stride, p->stride);
+    F qy = load<F>(q->at + (sizeof(F) / 16) * q->stride, q->stride);
+    bool p0 = p->none || (px->is_zero() && py.is_zero()), q0 = q->none || (qx->is_zero() && qy.is_zero());
+    if (p0 || q0) {
+        *d = F::one();
+        return !p0 ? FIRST : !q0 ? SECOND : NOTHING;
+    }
+    if (!d->is_zero()) return ADD;
+    if (p->negate) py = py.neg();
+    if (q->negate) qy = qy.neg();
+    bool same = py == qy;
+    *d = same ? py.dbl() : F::one();
+    return same ? DOUBLE : NOTHING;
+}
 
 /* What to divide by: x2 - x1, or 2 y to double, or 1 where there is nothing to divide. */
 template <class F>
 __device__ __forceinline__ F divisor(const F &px, const F &qx, const operand &p, const operand &q, pair_kind *kind) {
     F d = qx - px;
     *kind = ADD;
-    if (!(p.none || q.none || d.is_zero() || px.is_zero() || qx.is_zero())) return d;
-    F py = load_y<F>(p), qy = load_y<F>(q);
-    bool p0 = p.none || (px.is_zero() && py.is_zero()), q0 = q.none || (qx.is_zero() && qy.is_zero());
-    if (p0 || q0) {
-        *kind = !p0 ? FIRST : !q0 ? SECOND : NOTHING;
-        return F::one();
+    if (p.none || q.none || d.is_zero() || px.is_zero() || qx.is_zero()) {
+        F d2 = d, px2 = px, qx2 = qx;
+        operand p2 = p, q2 = q;
+        *kind = rare_divisor(&d2, &px2, &qx2, &p2, &q2);
+        d = d2;
     }
-    if (!d.is_zero()) return d;
-    bool same = py == qy && !py.is_zero();
-    *kind = same ? DOUBLE : NOTHING;
-    return same ? py.dbl() : F::one();
+    return d;
 }
 
 template <class F> __device__ __noinline__ F slope_of_doubling(const F &x) {
@@ -171,9 +186,10 @@ __global__ void __launch_bounds__(THREADS, shape_of<F>::PER_SM)
                 if (kind == DOUBLE) rise = slope_of_doubling(px);
                 F slope = rise * mine_inverse;
                 F x = slope.sqr() - px - qx, y = slope * (px - x) - py;
-                if (kind == FIRST) x = px, y = py;
-                if (kind == SECOND) x = qx, y = qy;
-                if (kind == NOTHING) x = F::zero(), y = F::zero();
+                if (kind > DOUBLE) {
+                    x = kind == FIRST ? px : kind == SECOND ? qx : F::zero();
+                    y = kind == FIRST ? py : kind == SECOND ? qy : F::zero();
+                }
                 unsigned i = m >> (2 - w.level), k = m & ((PAIRS >> w.level) - 1);
                 uint4 *to = w.between + (size_t)(i * PAIRS + (k << w.level)) * WORDS * THREADS;
                 unsigned stride = THREADS;
