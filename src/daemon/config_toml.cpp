@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 #include <vector>
+/* Its assertions fail on faults of the document ("[[["), which it reports all the same when they are off. */
+#define TOML_ASSERT(expr) static_assert(true)
 #include <toml++/toml.h>
 
 namespace {
