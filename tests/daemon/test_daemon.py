@@ -351,6 +351,29 @@ class Surroundings(DaemonTest):
         sizes = [os.path.getsize(str(d.store) + end) for end in ("", "-wal")]
         unlimited = resource.prlimit(d.process.pid, resource.RLIMIT_FSIZE)
         resource.prlimit(d.process.pid, resource.RLIMIT_FSIZE, (max(sizes) + 8192, unlimited[1]))
+        self.goes_through_it(d, lambda: resource.prlimit(d.process.pid, resource.RLIMIT_FSIZE, unlimited))
+
+    def test_disk_full_of_others(self):
+        """The same on a small file system that somebody else fills."""
+        disk = self.tmp / "disk"
+        disk.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", disk], capture_output=True)
+        if mounted.returncode:
+            self.skipTest("nothing can be mounted here")
+        self.addCleanup(subprocess.run, ["umount", "-l", disk])
+        d = self.daemon({"store.path": f"{disk}/jobs.db"})
+        d.store = disk / "jobs.db"
+        d.start()
+        d.submit("before", WINNING)
+        d.wait("before")
+        ballast = disk / "ballast"
+        with open(ballast, "wb", buffering=0) as f, self.assertRaises(OSError):
+            while True:
+                f.write(bytes(4096))
+        self.goes_through_it(d, ballast.unlink)
+        self.assertEqual(d.rows("PRAGMA integrity_check"), [("ok",)])
+
+    def goes_through_it(self, d, make_room):
         refused = None
         for i in range(40):
             p = d.cuzk("submit", *WINNING.words, "--id", f"full {i}")
@@ -362,7 +385,7 @@ class Surroundings(DaemonTest):
         self.assertIn("full", refused["what"])
         self.assertTrue(d.answer("status")["trouble"])
         self.assertIn("before", d.jobs())
-        resource.prlimit(d.process.pid, resource.RLIMIT_FSIZE, unlimited)
+        make_room()
         d.submit("after", WINNING)
         self.assertEqual(d.wait("after")["state"], "completed")
         for k in range(i):
