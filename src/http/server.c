@@ -1,9 +1,10 @@
 /* The HTTP server; see http/server.h.
  *
- * One thread of libmicrohttpd's polls all connections; the event hub's thread makes frames and looks after time. Every
- * connection carries one request, so a connection's age says how long its request takes: one whose headers are not here
- * after HEADER_SECONDS, or whose answer is not out after ANSWER_SECONDS, is shut down (libmicrohttpd's own timeout
- * starts again with every byte). So slow clients hold their places for a bounded time; event streams are counted apart.
+ * Two threads of libmicrohttpd's poll the connections, so that /healthz answers while a long trace is written; the
+ * event hub's thread makes frames and looks after time. Every connection carries one request, so a connection's age
+ * says how long its request takes: one whose headers are not here after HEADER_SECONDS, or whose answer is not out
+ * after ANSWER_SECONDS, is shut down (libmicrohttpd's own timeout starts again with every byte). So slow clients hold
+ * their places for a bounded time; event streams are counted apart.
  */
 #include "http/server.h"
 
@@ -316,12 +317,12 @@ static cuzk_status take_options(http_server *s, const http_options *o, cuzk_erro
 }
 
 static cuzk_status start_daemon(http_server *s, int fd, cuzk_error *err) {
-    s->daemon =
-        MHD_start_daemon(MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG,
-                         0, NULL, NULL, handle, s, MHD_OPTION_EXTERNAL_LOGGER, log_mhd, NULL, MHD_OPTION_LISTEN_SOCKET,
-                         fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                         (size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
-                         MHD_OPTION_NOTIFY_CONNECTION, connection_changed, s, MHD_OPTION_END);
+    s->daemon = MHD_start_daemon(
+        MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
+        handle, s, MHD_OPTION_EXTERNAL_LOGGER, log_mhd, NULL, MHD_OPTION_THREAD_POOL_SIZE, 2u, MHD_OPTION_LISTEN_SOCKET,
+        fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS, MHD_OPTION_NOTIFY_CONNECTION,
+        connection_changed, s, MHD_OPTION_END);
     return s->daemon ? CUZK_OK : cuzk_fail(err, CUZK_INTERNAL, "the HTTP server did not start");
 }
 
