@@ -280,6 +280,14 @@ static double when(cuzk_engine *e, uint64_t seq, trace_kind kind) {
     return -1;
 }
 
+static unsigned count_events(cuzk_engine *e, trace_kind kind) {
+    static trace_event events[16384];
+    size_t n = trace_events(engine_trace(e), 0, events, sizeof events / sizeof *events);
+    unsigned count = 0;
+    for (size_t i = 0; i < n; i++) count += events[i].kind == kind;
+    return count;
+}
+
 static bool budget_is_full(void *user) {
     cuzk_engine *e = user;
     engine_view v = view_of(e);
@@ -326,15 +334,53 @@ static void critical_goes_first(void **state) {
     load_engine_stop(e);
 }
 
-/* ---- three keys, one and a half of which fit ---- */
-
-static unsigned count_events(cuzk_engine *e, trace_kind kind) {
-    static trace_event events[16384];
-    size_t n = trace_events(engine_trace(e), 0, events, sizeof events / sizeof *events);
-    unsigned count = 0;
-    for (size_t i = 0; i < n; i++) count += events[i].kind == kind;
-    return count;
+static bool low_work_is_on_the_cpu(void *user) {
+    cuzk_engine *e = user;
+    engine_view v = view_of(e);
+    bool on = v.host.refused > 0 && count_events(e, TRACE_DEVICE_TAKEN) > 1;
+    engine_view_free(&v);
+    return on;
 }
+
+/* The same where the CPU proves: the low proofs' tiles and the critical one's share the threads. */
+static void critical_goes_first_on_the_cpu(void **state) {
+    (void)state;
+    const uint64_t large = 32 << 10;
+    cuzk_engine_options o = engine_case_options();
+    load_warm(large);
+    o.synthesis_workers = 4;
+    o.request_bytes = 1 * mib;
+    o.critical_bytes = engine_case_plan(1024, o.threads) + 4 * mib;
+    o.memory_bytes = o.request_bytes + o.critical_bytes + 2 * engine_case_plan(large, o.threads) + 12 * mib;
+    cuzk_engine *e = engine_case_start(&o, NULL, 0, NULL);
+    load first = {.engine = e, .jobs = 1, .partitions = 1, .clients = 1, .bytes = 1024};
+    load_run(&first);
+    char id[32], *low = toy_request(large, 6, 5, -1, 0), *urgent = toy_request(1024, 1, 900, -1, 0);
+    for (int i = 0; i < 4; i++) {
+        snprintf(id, sizeof id, "low-%d", i);
+        cuzk_submission s = engine_case_toy(id, low);
+        s.priority = CUZK_PRIORITY_LOW;
+        engine_case_submit(e, &s, false);
+    }
+    assert_true(engine_case_until(low_work_is_on_the_cpu, e));
+    cuzk_submission s = engine_case_toy("urgent", urgent);
+    s.priority = CUZK_PRIORITY_CRITICAL;
+    double start = cpu_monotonic_seconds();
+    engine_case_submit(e, &s, false);
+    engine_case_expect(e, "urgent", CUZK_JOB_COMPLETED, 1024, 1, 900);
+    double total = cpu_monotonic_seconds() - start;
+    uint64_t seq = engine_find(e, "urgent");
+    double synthesis = when(e, seq, TRACE_SYNTH_START) - start, device = when(e, seq, TRACE_DEVICE_TAKEN) - start;
+    print_message("critical on the CPU: begins after %.0f ms, is proved from %.0f ms on, done after %.2f s\n",
+                  1000 * synthesis, 1000 * device, total);
+    assert_true(synthesis >= 0 && synthesis < 1);
+    assert_true(device >= 0 && device < 1);
+    free(low);
+    free(urgent);
+    cuzk_engine_stop(e, 0);
+}
+
+/* ---- three keys, one and a half of which fit ---- */
 
 static void *run_load(void *user) {
     load_run(user);
@@ -430,6 +476,7 @@ int main(void) {
         cmocka_unit_test(cancelled_in_mid_proof),
         cmocka_unit_test(late_in_mid_proof),
         cmocka_unit_test(critical_goes_first),
+        cmocka_unit_test(critical_goes_first_on_the_cpu),
         cmocka_unit_test(keys_take_turns),
         cmocka_unit_test(few_threads),
         cmocka_unit_test(a_load_leaves_nothing),
