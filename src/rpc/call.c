@@ -5,6 +5,7 @@
  * window is opened. Messages up to 1 MiB may pass larger ones that wait, and an eighth of the room is never given to
  * larger ones (unless one is alone), so an urgent small job does not wait for slow large uploads.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,9 +118,10 @@ void call_fail_status(rpc_call *c, const cuzk_error *err) {
     call_fail(c, cuzk_status_grpc(err->status), err);
 }
 
+/* A client that does not take its answer loses it, since it takes up memory here. */
 static void answer(rpc_call *c) {
     c->state = CALL_REPLYING;
-    c->receive_deadline = 0;
+    c->receive_deadline = cpu_monotonic_seconds() + c->server->request_timeout;
     conn_submit_answer(c);
 }
 
@@ -130,6 +132,7 @@ void call_abort(rpc_call *c, int grpc_status, const cuzk_error *err) {
         c->status = grpc_status;
         c->error = *err;
         c->state = CALL_REPLYING;
+        c->receive_deadline = cpu_monotonic_seconds() + c->server->request_timeout;
         conn_resume(c);
         return;
     }
@@ -408,7 +411,15 @@ static void cut_off(rpc_call *c) {
 
 void call_expire(rpc_call *c, double now, double *next) {
     cuzk_error err;
-    if (c->gone || c->state == CALL_REPLYING) return;
+    if (c->gone) return;
+    if (c->state == CALL_REPLYING) {
+        if (now >= c->receive_deadline) {
+            conn_reset(c);
+            c->receive_deadline = INFINITY;
+        }
+        if (c->receive_deadline < *next) *next = c->receive_deadline;
+        return;
+    }
     if (c->client_deadline > 0 && now >= c->client_deadline) {
         /* With a worker its answer comes too late, which the client knows. */
         if (c->state == CALL_LENT && !await_take(c)) return;

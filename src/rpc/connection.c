@@ -102,16 +102,25 @@ static void ask_events(rpc_conn *c, uint32_t events) {
     c->events = events;
 }
 
+/* A peer that vanished without a word is noticed after two minutes, so that its calls end. */
+static void tune_tcp(int fd) {
+    const int on = 1, idle = 60, every = 15, tries = 4;
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every, sizeof every);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &tries, sizeof tries);
+}
+
 void conn_open(rpc_server *s, int fd, bool tcp) {
     cuzk_error err;
-    int on = 1;
     rpc_conn *c = calloc(1, sizeof *c);
     if (!c) {
         close(fd);
         return;
     }
     *c = (rpc_conn){.kind = EVENT_CONN, .server = s, .tcp = tcp, .last_used = cpu_monotonic_seconds()};
-    if (tcp) (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (tcp) tune_tcp(fd);
     const nghttp2_settings_entry settings[] = {{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, MAX_STREAMS},
                                                {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, WINDOW_BYTES},
                                                {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, 16 << 10}};
@@ -301,6 +310,10 @@ void conn_submit_answer(rpc_call *call) {
 
 void conn_resume(rpc_call *call) {
     nghttp2_session_resume_data(call->conn->session, call->stream);
+}
+
+void conn_reset(rpc_call *call) {
+    nghttp2_submit_rst_stream(call->conn->session, NGHTTP2_FLAG_NONE, call->stream, NGHTTP2_CANCEL);
 }
 
 void conn_grant(rpc_call *call, size_t window, size_t consumed) {

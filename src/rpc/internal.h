@@ -79,7 +79,8 @@ struct rpc_call {
     uint64_t reserved; /* of the engine's room */
     rpc_call *room_next;
 
-    double client_deadline, receive_deadline; /* monotonic seconds; 0: none; the loop's */
+    double client_deadline;  /* monotonic seconds; 0: none; the loop's */
+    double receive_deadline; /* of the message; in CALL_REPLYING of taking the answer */
 
     /* Waiting for a job. Set by the worker before await_add; await_deadline, the list and `awaited` under the mutex. */
     double await_deadline; /* monotonic; 0: none */
@@ -183,6 +184,7 @@ void conn_goaway(rpc_conn *c);
 void conn_close(rpc_conn *c); /* its calls are gone; frees c */
 void conn_submit_answer(rpc_call *call);
 void conn_resume(rpc_call *call);
+void conn_reset(rpc_call *call); /* ends the stream without a further word */
 /* Lets the sender of the call's message go on. */
 void conn_grant(rpc_call *call, size_t window, size_t consumed);
 

@@ -180,6 +180,23 @@ static void test_too_many_calls(void **state) {
     rpc_case_stop(&c);
 }
 
+/* Asks for documents and takes nothing of them: the stream is ended. */
+static void test_answer_not_taken(void **state) {
+    (void)state;
+    rpc_case c;
+    raw_client raw;
+    const rpc_options o = {.request_timeout = 0.5};
+    rpc_case_start(&c, 0, &o);
+    raw_open(&raw, c.socket, "/" INSPECTION "GetStatusDocument", "\0\0\0\0\0", 5, true);
+    const nghttp2_settings_entry shut = {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 0};
+    nghttp2_submit_settings(raw.session, NGHTTP2_FLAG_NONE, &shut, 1);
+    raw_run(&raw, 5, SIZE_MAX);
+    if (!raw.closed || raw.reply_n || raw.status != -1)
+        fail_msg("closed %d, %zu bytes, status %d", raw.closed, raw.reply_n, raw.status);
+    raw_close_client(&raw);
+    rpc_case_stop(&c);
+}
+
 static uint64_t peak_of(rpc_client *client, const void *message, size_t n, bool is_job) {
     cuzk_error err;
     uint8_t *reply = NULL;
@@ -221,9 +238,13 @@ static void test_memory_of_one_large_request(void **state) {
 int main(void) {
     signal(SIGPIPE, SIG_IGN);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_four_gib_announced), cmocka_unit_test(test_half_sent),
-        cmocka_unit_test(test_wrong_frames),       cmocka_unit_test(test_noise_and_silence),
-        cmocka_unit_test(test_too_many_calls),     cmocka_unit_test(test_memory_of_one_large_request),
+        cmocka_unit_test(test_four_gib_announced),
+        cmocka_unit_test(test_half_sent),
+        cmocka_unit_test(test_wrong_frames),
+        cmocka_unit_test(test_noise_and_silence),
+        cmocka_unit_test(test_too_many_calls),
+        cmocka_unit_test(test_answer_not_taken),
+        cmocka_unit_test(test_memory_of_one_large_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -247,7 +247,7 @@ static void disconnect(const rpc_case *c, bool asks, size_t n, uint8_t *message)
 
 static uint8_t *framed(uint8_t *message, size_t *n) {
     uint8_t *out = malloc(*n + 5);
-    for (int i = 0; i < 5; i++) out[i] = i ? (uint8_t)(*n >> (32 - 8 * i)) : 0;
+    for (int i = 0; i < 5; i++) out[i] = (uint8_t)(i ? *n >> (32 - 8 * i) : 0);
     memcpy(out + 5, message, *n);
     free(message);
     *n += 5;
