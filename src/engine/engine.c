@@ -361,17 +361,26 @@ static void abandon_all(cuzk_engine *e) {
     }
 }
 
+/* Waits for a lane that a device may hold back: a little when it is known to hang, else as long as a device may be
+ * silent. */
+static bool lane_leaves(cuzk_engine *e, const lane *l) {
+    double start = cpu_monotonic_seconds();
+    pthread_mutex_lock(&e->lock);
+    while (!l->left) {
+        double until = start + STUCK_GRACE + (l->stuck ? 0 : e->o.device_timeout);
+        if (cpu_monotonic_seconds() >= until) break;
+        engine_wait_locked(e, until);
+    }
+    bool left = l->left;
+    pthread_mutex_unlock(&e->lock);
+    return left;
+}
+
 /* Joins all lanes; false when some stay in a device that hangs. */
 static bool lanes_join(cuzk_engine *e) {
-    double until = cpu_monotonic_seconds() + STUCK_GRACE;
     bool all = true;
-    for (lane *l = e->lanes, *next; l; l = next) {
-        next = l->next;
-        pthread_mutex_lock(&e->lock);
-        while (l->stuck && !l->left && cpu_monotonic_seconds() < until) engine_wait_locked(e, until);
-        bool stays = l->stuck && !l->left;
-        pthread_mutex_unlock(&e->lock);
-        if (stays) {
+    for (lane *l = e->lanes; l; l = l->next) {
+        if (l->kind != LANE_SYNTHESIS && !(l->device && l->device->is_cpu) && !lane_leaves(e, l)) {
             log_error("%s is still in its device, which does not answer; its thread and memory are left behind",
                       l->name);
             pthread_detach(l->thread);

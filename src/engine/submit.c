@@ -189,6 +189,10 @@ static cuzk_status arrive(cuzk_engine *e, engine_job *j, const cuzk_submission *
     pthread_mutex_lock(&e->lock);
     j->arriving = false;
     if (status) {
+        /* Who found it meanwhile sees a job that failed, and lets it go. */
+        j->ending = true;
+        j->state = CUZK_JOB_FAILED;
+        if ((j->error = malloc(sizeof *j->error))) *j->error = *err;
         jobs_payload_gone_locked(e, j);
         jobs_remove_locked(e, j);
         if (status == CUZK_DISK || status == CUZK_IO) jobs_trouble_locked(e, err);
@@ -199,6 +203,14 @@ static cuzk_status arrive(cuzk_engine *e, engine_job *j, const cuzk_submission *
     engine_changed_locked(e);
     pthread_mutex_unlock(&e->lock);
     return status;
+}
+
+/* A job that is in no table any more. */
+static void free_when_unused(cuzk_engine *e, engine_job *j) {
+    pthread_mutex_lock(&e->lock);
+    while (j->uses) engine_wait_locked(e, cpu_monotonic_seconds() + 0.05);
+    pthread_mutex_unlock(&e->lock);
+    jobs_free(j);
 }
 
 static cuzk_status submit(cuzk_engine *e, const cuzk_submission *given, cuzk_job_ticket *ticket, uint64_t *seq,
@@ -243,7 +255,7 @@ static cuzk_status submit(cuzk_engine *e, const cuzk_submission *given, cuzk_job
     if (!status) ticket_fill_locked(e, mine, false, ticket);
     if (!status && seq) *seq = mine->seq;
     pthread_mutex_unlock(&e->lock);
-    if (status) jobs_free(mine);
+    if (status) free_when_unused(e, mine);
     return status;
 }
 

@@ -67,6 +67,14 @@ static attempt *find_hung_locked(cuzk_engine *e) {
     return NULL;
 }
 
+static unsigned count_finalizers(cuzk_engine *e) {
+    unsigned n = 0;
+    pthread_mutex_lock(&e->lock);
+    for (const lane *l = e->lanes; l; l = l->next) n += l->kind == LANE_FINISH;
+    pthread_mutex_unlock(&e->lock);
+    return n;
+}
+
 /* The partition goes elsewhere; the thread that waits for the device frees the rest when it returns. */
 static void end_hung_attempts(cuzk_engine *e) {
     for (;;) {
@@ -106,7 +114,7 @@ static void end_hung_attempts(cuzk_engine *e) {
         if (fail) jobs_end(e, j, CUZK_JOB_FAILED, &why);
         /* Finalizers are shared: one that is stuck is replaced. The device's own workers are not, it has no work now.
          */
-        if (finalizer) lane_start(e, LANE_FINISH, NULL, 1000, false, &ignored);
+        if (finalizer) lane_start(e, LANE_FINISH, NULL, count_finalizers(e), false, &ignored);
         jobs_unuse(e, j);
     }
 }
