@@ -59,11 +59,59 @@ void collect(const toml::table &table, const std::string &path, std::vector<sett
     }
 }
 
+/* A byte beyond ASCII outside of texts and comments is no TOML, and some letters there make toml++ run into code that
+ * it holds to be out of reach. Up to the document's first fault, which ends its parsing, this follows the same rules.
+ */
+bool plain_where_it_must_be(std::string_view text, unsigned *line, unsigned *column) {
+    const char *const multi[] = {"\"\"\"", "'''"};
+    char quote = 0; /* of the text we are in; 0: none */
+    bool comment = false, long_text = false;
+    *line = 1, *column = 0;
+    for (size_t i = 0; i < text.size(); i++) {
+        const char c = text[i];
+        ++*column;
+        if (c == '\n') {
+            ++*line, *column = 0;
+            comment = false;
+            if (!long_text) quote = 0;
+        } else if (comment) {
+            continue;
+        } else if (quote) {
+            if (c == '\\' && quote == '"') {
+                if (i + 1 < text.size() && text[i + 1] != '\n') i++, ++*column;
+            } else if (c == quote && !long_text) {
+                quote = 0;
+            } else if (c == quote && text.substr(i, 3) == multi[quote == '\'']) {
+                /* Up to two quotes may stand before the closing three. */
+                while (i + 3 < text.size() && text[i + 3] == quote) i++, ++*column;
+                i += 2, *column += 2;
+                quote = 0, long_text = false;
+            }
+        } else if (c == '#') {
+            comment = true;
+        } else if (c == '"' || c == '\'') {
+            quote = c;
+            long_text = text.substr(i, 3) == multi[c == '\''];
+            if (long_text) i += 2, *column += 2;
+        } else if (static_cast<unsigned char>(c) >= 0x80) {
+            return false;
+        }
+    }
+    return true;
+}
+
 } // namespace
 
 extern "C" cuzk_status toml_read(const char *file, const char *text, size_t len, toml_setting each, void *user,
                                  cuzk_error *err) {
     try {
+        unsigned line, column;
+        const bool has_mark = std::string_view(text, len).substr(0, 3) == "\xEF\xBB\xBF"; /* of UTF-8 */
+        if (!plain_where_it_must_be(std::string_view(text, len).substr(has_mark ? 3 : 0), &line, &column)) {
+            cuzk_fail(err, CUZK_MALFORMED, "the settings are not TOML");
+            cuzk_fail_where(err, "%s: line %u, column %u", file, line, column);
+            return cuzk_fail_found(err, "a byte beyond ASCII outside of texts and comments");
+        }
         const toml::parse_result result = toml::parse(std::string_view(text, len), std::string_view(file));
         if (!result) {
             const toml::parse_error &fault = result.error();

@@ -156,6 +156,9 @@ static void not_toml(void **state) {
 
 static void unknown(void **state) {
     (void)state;
+    refused("[daemon]\nl\xd2\x92 = 1", CUZK_MALFORMED, "the settings are not TOML", "line 2, column 2");
+    refused("# \xd2\x92\n[daemon]\nlisten = [\"\"\"\n\xd2\x92\"\"\"\"\"]\nl\xd2\x92 = 1", CUZK_MALFORMED,
+            "the settings are not TOML", "line 5, column 2");
     refused("[daemon]\nlistn = \"a\"", CUZK_MALFORMED, "no such setting: daemon.listn", "line 2, column 1");
     assert_non_null(strstr(err.hint, "daemon.listen"));
     refused("partition_workers = 2", CUZK_MALFORMED, "no such setting", "line 1");
