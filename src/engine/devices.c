@@ -18,8 +18,8 @@
  * more than one in five. */
 #define FAULT_WEIGHT 4u
 #define FAULT_LIMIT 12u
-#define IN_HAND_EACH 2u /* proofs begun on a device for each of its workers, so that urgent ones have few before them  \
-                         */
+/* Proofs begun on a device for each of its workers, so that urgent ones have few before them. */
+#define IN_HAND_EACH 2u
 #define WRONG_PROOFS 3u
 
 /* ---- which there are ---- */
@@ -44,6 +44,7 @@ static cuzk_status add(cuzk_engine *e, const backend *b, unsigned number, bool i
     if (!is_cpu) {
         uint64_t total = info.free_bytes;
         if (e->o.device_memory_bytes && e->o.device_memory_bytes < total) total = e->o.device_memory_bytes;
+        if (e->o.device_memory_bytes && b->limit_memory) b->limit_memory(number, e->o.device_memory_bytes);
         d->memory = budget_create(total, 0, NULL, NULL, err);
         if (!d->memory) return err->status;
     }
@@ -386,6 +387,6 @@ attempt *device_fault_locked(cuzk_engine *e, engine_dev *d, const char *what, bo
     snprintf(d->why, sizeof d->why, "%s", what);
     log_error("device %s is in quarantine: %s", d->id, d->why);
     trace_record(e->events, TRACE_QUARANTINED, 0, TRACE_NO_PARTITION, d->id);
-    engine_changed_locked(e);
+    engine_room_locked(e); /* its work may go where other bytes are needed */
     return requeue_locked(e);
 }

@@ -37,8 +37,16 @@ void engine_changed(cuzk_engine *e) {
     pthread_mutex_unlock(&e->lock);
 }
 
+void engine_room_locked(cuzk_engine *e) {
+    e->rooms++;
+    engine_changed_locked(e);
+}
+
 static void on_release(void *user) {
-    engine_changed(user);
+    cuzk_engine *e = user;
+    pthread_mutex_lock(&e->lock);
+    engine_room_locked(e);
+    pthread_mutex_unlock(&e->lock);
 }
 
 void engine_wait_locked(cuzk_engine *e, double until) {
@@ -301,7 +309,7 @@ cuzk_status engine_start(cuzk_engine **out, const cuzk_engine_options *options, 
     e->st = setup->store;
     e->fault_release_early = setup->fault_release_early;
     e->started = cpu_monotonic_seconds();
-    e->generation = 1;
+    e->generation = e->rooms = 1;
     e->warming = true;
     e->n_kinds = setup->n_kinds;
     e->kinds = calloc(setup->n_kinds + 1, sizeof *e->kinds);

@@ -72,7 +72,7 @@ typedef struct attempt {
     device_class cls;
     bool critical, permit, synthesized, abandoned, abc_told; /* under the engine's lock */
     uint32_t excluded;                                       /* devices that failed this partition */
-    uint64_t seen;                                           /* generation when it was picked */
+    uint64_t seen;                                           /* rooms when it was picked */
     witness w;
     reservation host, dev;
     engine_dev *device; /* once taken */
@@ -125,7 +125,7 @@ struct engine_job {
         listed;
     bool unsaved; /* its end is not in the store yet */
     bool superseded;
-    uint64_t blocked_at; /* generation at which it did not get its bytes; 0: none */
+    uint64_t blocked_at; /* rooms when it asked for bytes and did not get them; 0: none */
     unsigned alone;      /* times it did not although nothing else was under way */
     atomic_int cancel;   /* of its preparation */
     prepared *prep;
@@ -191,6 +191,9 @@ struct cuzk_engine {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* monotonic clock */
     uint64_t generation;
+    /* How often bytes of the host may have come free. Who was refused waits for this, not for the generation: otherwise
+     * two that wait for bytes would wake each other without end by asking. */
+    uint64_t rooms;
     bool draining, stopping;
     double started;
     char trouble[160];
@@ -228,6 +231,8 @@ struct cuzk_engine {
 
 /* ---- engine.c ---- */
 double engine_epoch(void);
+/* Under the lock: bytes may have come free, or another need is to be met: who was refused asks again. */
+void engine_room_locked(cuzk_engine *e);
 /* Under the lock: bumps the generation and wakes. */
 void engine_changed_locked(cuzk_engine *e);
 /* Takes the lock for it. */
@@ -296,9 +301,9 @@ typedef struct pick {
 } pick;
 /* Under the lock: the next thing that a synthesis worker is to do. */
 void schedule_pick_locked(cuzk_engine *e, bool critical_only, pick *out);
-/* Under the lock: the job was refused bytes that it asked for after this generation was seen. True when it never will
- * get them: it was refused several times although nothing was under way, so that what is missing is taken for good, by
- * pinned keys for example. */
+/* Under the lock: the job was refused bytes that it asked for after this number of rooms was seen. True when it never
+ * will get them: it was refused several times although nothing was under way, so that what is missing is taken for
+ * good, by pinned keys for example. */
 bool schedule_refused_locked(cuzk_engine *e, engine_job *j, uint64_t seen);
 /* Whether a goes before b. */
 bool schedule_before(const cuzk_engine *e, const engine_job *a, const engine_job *b, double now);

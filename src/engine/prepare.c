@@ -288,7 +288,7 @@ void prepare_job(cuzk_engine *e, engine_job *j, lane *l) {
     cuzk_error err;
     cuzk_control control = {.cancel = &j->cancel};
     pthread_mutex_lock(&e->lock);
-    uint64_t seen = e->generation; /* before anything is asked for: a release after this wakes the job */
+    uint64_t seen = e->rooms; /* before anything is asked for: a release after this wakes the job */
     pthread_mutex_unlock(&e->lock);
     prepared *p = calloc(1, sizeof *p);
     cuzk_status s = p ? CUZK_OK : cuzk_fail(&err, CUZK_MEMORY, "no memory for a job");

@@ -122,7 +122,7 @@ static bool pick_partition(cuzk_engine *e, engine_job *j, pick *out) {
         fail(out, j);
         return true;
     }
-    a->seen = e->generation;
+    a->seen = e->rooms;
     a->permit = true;
     e->permits[cls]++;
     e->taking[critical] = true;
@@ -139,7 +139,7 @@ void schedule_pick_locked(cuzk_engine *e, bool critical_only, pick *out) {
         engine_job *j = e->candidates[i];
         if (critical_only && !schedule_is_critical(j)) return;
         if (j->preparing || j->loading) continue;
-        if (j->blocked_at == e->generation) return;
+        if (j->blocked_at == e->rooms) return;
         if (j->prep) {
             if (pick_partition(e, j, out)) return;
         } else if (may_prepare(e, j, n)) {

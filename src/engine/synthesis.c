@@ -29,7 +29,6 @@ static cuzk_status take_bytes(attempt *a, uint64_t bytes, bool *again, cuzk_erro
         j->loading = true;
         e->taking[a->critical] = false;
         engine_changed_locked(e);
-        a->seen = e->generation;
         pthread_mutex_unlock(&e->lock);
     }
     resource_use use = {.bytes = bytes, .critical = a->critical, .on_host = a->cls == CLASS_CPU, .loaded_only = loaded};

@@ -126,8 +126,8 @@ static void end_hung_attempts(cuzk_engine *e) {
 static void ask_again(cuzk_engine *e) {
     pthread_mutex_lock(&e->lock);
     bool any = false;
-    for (const engine_job *j = e->live_first; j && !any; j = j->live_after) any = j->blocked_at == e->generation;
-    if (any) engine_changed_locked(e);
+    for (const engine_job *j = e->live_first; j && !any; j = j->live_after) any = j->blocked_at == e->rooms;
+    if (any) engine_room_locked(e);
     pthread_mutex_unlock(&e->lock);
 }
 

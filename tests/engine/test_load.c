@@ -334,6 +334,49 @@ static void critical_goes_first(void **state) {
     load_engine_stop(e);
 }
 
+static bool has_parsed(void *user) {
+    cuzk_engine *e = user;
+    return count_events(e, TRACE_JOB_PARSED) >= 3;
+}
+
+/* Jobs of several circuits wait for bytes, none of them loaded: they sleep, and do not wake one another for nothing. */
+static void who_waits_sleeps(void **state) {
+    (void)state;
+    sim_options sim = small_sim();
+    cuzk_engine_options o = engine_case_options();
+    o.request_bytes = 1 * mib;
+    o.memory_bytes = o.request_bytes + load_plan(&sim, 4096, o.threads) + load_plan(&sim, 1024, o.threads) - 2 * mib;
+    o.synthesis_workers = 4;
+    cuzk_engine *e = load_engine(&o, &sim, false, false);
+    static const struct {
+        const char *id;
+        uint64_t bytes;
+        cuzk_priority priority;
+    } jobs[] = {
+        {"first", 4096, CUZK_PRIORITY_LOW}, {"low", 2048, CUZK_PRIORITY_LOW}, {"high", 1024, CUZK_PRIORITY_HIGH}};
+    backend_sim_faults(0, &(sim_faults){.slow = 10000});
+    for (int i = 0; i < 3; i++) {
+        char *request = toy_request(jobs[i].bytes, 1, 7, -1, 0);
+        cuzk_submission s = engine_case_toy(jobs[i].id, request);
+        s.priority = jobs[i].priority;
+        engine_case_submit(e, &s, false);
+        free(request);
+        while (count_events(e, TRACE_JOB_PARSED) < (unsigned)i + 1) nanosleep(&(struct timespec){0, 2000000}, NULL);
+    }
+    assert_true(engine_case_until(has_parsed, e));
+    nanosleep(&(struct timespec){0, 300000000}, NULL);
+    engine_view before = view_of(e);
+    nanosleep(&(struct timespec){1, 0}, NULL);
+    engine_view after = view_of(e);
+    print_message("refused %llu times in a second\n", (unsigned long long)(after.host.refused - before.host.refused));
+    assert_true(after.host.refused - before.host.refused < 60);
+    engine_view_free(&before);
+    engine_view_free(&after);
+    backend_sim_faults(0, &(sim_faults){0});
+    for (int i = 0; i < 3; i++) engine_case_expect(e, jobs[i].id, CUZK_JOB_COMPLETED, jobs[i].bytes, 1, 7);
+    load_engine_stop(e);
+}
+
 static bool low_work_is_on_the_cpu(void *user) {
     cuzk_engine *e = user;
     engine_view v = view_of(e);
@@ -468,13 +511,15 @@ static void a_load_leaves_nothing(void **state) {
     load_engine_stop(e);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_setting_passes_the_budget),
         cmocka_unit_test(the_old_accident_is_seen),
         cmocka_unit_test(split_proving_keeps_the_device_busy),
         cmocka_unit_test(cancelled_in_mid_proof),
         cmocka_unit_test(late_in_mid_proof),
+        cmocka_unit_test(who_waits_sleeps),
         cmocka_unit_test(critical_goes_first),
         cmocka_unit_test(critical_goes_first_on_the_cpu),
         cmocka_unit_test(keys_take_turns),
@@ -484,6 +529,8 @@ int main(void) {
     log_setup(LOG_ERROR, LOG_TEXT);
     case_folder_make(folder);
     load_warm(1024);
+    load_warm(2 << 10);
+    load_warm(4 << 10);
     load_warm(8 << 10);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     case_folder_remove(folder);

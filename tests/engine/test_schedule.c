@@ -174,7 +174,8 @@ static void budget_of_three(void **state) {
                       (double)v.tracked.peak_bytes / (double)MIB, v.peak_synthesized_in_flight);
         assert_true(v.host.peak_reserved <= v.host.total);
         assert_true(v.tracked.peak_bytes <= v.host.total);
-        assert_true(v.peak_synthesized_in_flight <= 4); /* three, and what is over in room for inputs */
+        /* three, one in what is over in room for inputs, and those that have just given part of theirs back */
+        assert_true(v.peak_synthesized_in_flight <= 4 + gw[i]);
         engine_view_free(&v);
         close_sim();
     }
