@@ -63,6 +63,11 @@ typedef struct backend {
     void (*prove_abandon)(pending_proof *pending); /* accepts NULL */
     /* The key is about to go: what devices keep of it goes, too. No proof uses it now. NULL: keeps nothing. */
     void (*forget_key)(const proving_key *key);
+    /* Known answers on a device, before it is trusted: DEVICE when it computes wrongly. p may be NULL. NULL: none. */
+    cuzk_status (*self_test)(unsigned device, pool *p, cuzk_error *err);
+    /* The most of a device's memory that the backend may take from now on, for plans, too; 0: all. NULL: no such limit.
+     */
+    void (*limit_memory)(unsigned device, uint64_t bytes);
 } backend;
 
 const backend *backend_cpu(void);
