@@ -8,8 +8,9 @@
  * Three partitions of low priority on two keys that do not fit together, and one critical partition that comes at any
  * moment; two workers, and one that serves critical work alone. Every section under a lock is one atomic step.
  *
- * The generation is a number that every wake-up raises; here each worker has a flag instead that says whether it was
- * raised since the worker read it, which is all that matters and keeps the states few.
+ * The generation is a number that every change raises, and wakes all who sleep; the number of rooms is raised only when
+ * bytes may have come free. Here each worker has a flag for each instead that says whether it was raised since the worker
+ * read it, which is all that matters and keeps the states few.
  *
  * Checked in every state: never more reserved than there is, low work never in the critical share, no reference to what
  * is not loaded, no endless trying (nobody wakes himself by being refused). At the end: all partitions
@@ -20,7 +21,8 @@
  *   SILENT_UNUSE   a key that comes out of use wakes nobody
  *   KEEP_KEY       who waits for bytes keeps its reference
  *   NO_SHARE       critical work has no share of its own
- *   SELF_WAKE      who is refused gives back in a way that wakes waiters
+ *   SELF_WAKE      who is refused gives back in a way that makes waiters try again
+ *   ANY_CHANGE     who was refused tries again after any change, such as that another one begins to load a key
  *   NO_OWN_WORKER  critical work waits for a worker that low work may have taken
  * LOW_HOLDS: low partitions end only when the critical one is done, so that it must get through beside them.
  */
@@ -68,19 +70,27 @@ inline take(n, c) {
 #endif
 }
 
-/* ---- the engine's generation ---- */
-bool stale[WORKERS]; /* it was raised since the worker read it */
-bool blocked[JOBS];  /* refused, and not raised since what the refused one had read */
+/* ---- the engine's generation, and its rooms ---- */
+bool awake[WORKERS]; /* the generation was raised since the worker read it */
+bool stale[WORKERS]; /* the rooms were raised since the worker read them */
+bool blocked[JOBS];  /* refused, and the rooms not raised since what the refused one had read */
 byte tries;
 
-inline raise() {
+inline change() {
+    d_step { awake[0] = true; awake[1] = true; awake[2] = true }
+#ifdef ANY_CHANGE
+    room()
+#endif
+}
+inline room() {
     d_step {
+        awake[0] = true; awake[1] = true; awake[2] = true;
         stale[0] = true; stale[1] = true; stale[2] = true;
         blocked[0] = false; blocked[1] = false; blocked[2] = false; blocked[3] = false
     }
 }
-inline bump() { /* something happened: the budget's on_release, after the bytes are back */
-    atomic { tries = 0; raise() }
+inline bump() { /* the budget's on_release, after the bytes are back */
+    atomic { tries = 0; room() }
 }
 
 /* ---- keys ---- */
@@ -175,13 +185,21 @@ inline acquire(k, c) {
     od
 }
 
+inline not_taking() {
+    if
+    :: early -> loading[j] = false
+    :: else -> taking[c] = false
+    fi
+}
+
 proctype worker(byte me; bool only_critical) {
     byte j, i, v, passes;
-    bool got, load, c;
+    bool got, load, early, c;
     do
     :: atomic {
         pick(only_critical);
         stale[me] = false;
+        awake[me] = false;
         if
         :: j != NONE ->
             pending[j] = false; taking[critical(j)] = true
@@ -193,7 +211,7 @@ proctype worker(byte me; bool only_critical) {
             if
             :: only_critical && done[0] -> break
             :: done[0] && done[1] && done[2] && done[3] -> break
-            :: stale[me] -> skip /* sleeps until then */
+            :: awake[me] -> skip /* sleeps until then */
             fi
        :: else ->
             c = critical(j);
@@ -225,11 +243,18 @@ proctype worker(byte me; bool only_critical) {
                fi
             od;
 #else
+            early = false;
+            atomic { /* others may try while a key is loaded */
+                if
+                :: !loaded[key_of(j)] -> early = true; taking[c] = false; loading[j] = true; change()
+                :: else
+                fi
+            }
             acquire(key_of(j), c);
 #endif
             if
             :: got ->
-                atomic { taking[c] = false; tries = 0; raise() } /* it begins */
+                atomic { not_taking(); change() } /* it begins */
 #ifdef LOW_HOLDS
                 if
                 :: !c -> done[0]
@@ -245,7 +270,7 @@ proctype worker(byte me; bool only_critical) {
 #endif
             :: else ->
 #ifdef SELF_WAKE
-                atomic { raise() };
+                atomic { room() };
 #endif
                 atomic {
 #ifdef LOST_WAKEUP
@@ -254,18 +279,18 @@ proctype worker(byte me; bool only_critical) {
                     tries++;
                     assert(tries < TRIES);
                     blocked[j] = !stale[me];
-                    taking[c] = false;
+                    not_taking();
                     pending[j] = true
                 }
             fi
        fi;
-       atomic { j = 0; i = 0; v = 0; passes = 0; got = false; load = false; c = false }
+       atomic { j = 0; i = 0; v = 0; passes = 0; got = false; load = false; early = false; c = false }
     od
 }
 
 /* The critical job comes at any moment. */
 proctype client() {
-    atomic { pending[0] = true; tries = 0; raise() }
+    atomic { pending[0] = true; tries = 0; room() }
 }
 
 init {

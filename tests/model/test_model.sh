@@ -47,4 +47,5 @@ expect 1 keep-key -DKEEP_KEY
 expect 1 no-share -DNO_SHARE -DLOW_HOLDS
 expect 1 no-own-worker -DNO_OWN_WORKER -DLOW_HOLDS
 expect 1 self-wake -DSELF_WAKE
+expect 1 any-change -DANY_CHANGE
 exit $failed
