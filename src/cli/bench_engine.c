@@ -126,8 +126,16 @@ static void engine_close(bench_target *t) {
 
 /* ---- the beginning ---- */
 
-static cuzk_status start(engine_target *e, const args *a, unsigned pw, unsigned gw, cuzk_error *err) {
-    uint64_t threads, memory, device_memory;
+/* The batch's own copy of the input is no part of the engine's budget, but of --memory. */
+static uint64_t input_bytes(const bench_input *in) {
+    uint64_t bytes = in->c1.bytes + in->request.bytes;
+    for (size_t i = 0; i < in->n_vanilla; i++) bytes += in->vanilla[i].bytes;
+    return bytes;
+}
+
+static cuzk_status start(engine_target *e, const args *a, const bench_input *in, unsigned pw, unsigned gw,
+                         cuzk_error *err) {
+    uint64_t threads, memory, device_memory, held = input_bytes(in);
     const char *device = a->value[OPT_DEVICE];
     if (args_number(a, OPT_THREADS, 1, CUZK_MAX_THREADS, &threads, err)) return err->status;
     if (args_bytes(a, OPT_MEMORY, &memory, err)) return err->status;
@@ -136,7 +144,7 @@ static cuzk_status start(engine_target *e, const args *a, unsigned pw, unsigned 
     bool cpu = device && !strcmp(device, "cpu"), any = !device || !strcmp(device, "auto");
     cuzk_engine_options o = {.size = sizeof o,
                              .threads = (unsigned)threads,
-                             .memory_bytes = memory,
+                             .memory_bytes = memory > held ? memory - held : memory,
                              .device_memory_bytes = device_memory,
                              .synthesis_workers = pw,
                              .device_workers = gw,
@@ -157,7 +165,7 @@ cuzk_status bench_engine_open(bench_target **out, const args *a, const bench_inp
     engine_target *e = calloc(1, sizeof *e);
     if (!e) return cuzk_fail(err, CUZK_MEMORY, "no memory for an engine");
     *e = (engine_target){.base = {.ops = &ops, .sample_every = 0.1}, .a = a};
-    if (start(e, a, pw, gw, err)) {
+    if (start(e, a, in, pw, gw, err)) {
         free(e);
         return err->status;
     }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include "base/file.h"
 #include "base/text.h"
 
@@ -19,6 +20,7 @@ typedef struct bench {
     bench_run *runs;
     size_t n_runs, n_done;
     char folder[2048];
+    bool folder_made; /* by this run: it goes again when nothing comes of it */
     char (*plots)[4096];
 } bench;
 
@@ -58,6 +60,7 @@ static cuzk_status make_folder(bench *b, cuzk_error *err) {
         gmtime_r(&now, &t);
         strftime(b->folder, sizeof b->folder, "cuzk-bench-%Y%m%d-%H%M%S", &t);
     }
+    b->folder_made = !file_exists(b->folder);
     return file_make_folders(b->folder, err);
 }
 
@@ -261,6 +264,7 @@ cuzk_status cmd_bench_batch(const args *a, json_out *o, cuzk_error *err) {
     if (!s) s = run_all(&b, err);
     if (!s) s = first_failure(&b, err);
     if (!s) put_answer(o, &b);
+    if (s && b.folder_made) rmdir(b.folder); /* only an empty one */
     bench_free(&b);
     return s;
 }

@@ -118,6 +118,13 @@ class Bench(cli_test.CliTest):
     def test_no_official_key(self):
         a = self.cuzk("bench", "batch", *WINDOW_JOB, "-c", 1, "--device", "cpu", "--out", self.tmp / "out", "--json")
         self.assertEqual((a.status, a.error["name"]), (3, "CUZK_KEY_MISSING"))
+        self.assertFalse((self.tmp / "out").exists(), "an empty folder is left")
+
+    def test_too_little_memory(self):
+        a = self.cuzk("bench", "batch", "porep", "--synthetic", "--size", "2KiB", "--dev-key", "-c", 1, "--device", "cpu",
+                      "--memory", "700MiB", "--out", self.tmp / "out", "--json")
+        self.assertEqual((a.status, a.error["name"]), (4, "CUZK_MEMORY"))
+        self.assertFalse((self.tmp / "out").exists(), "an empty folder is left")
 
     def test_a_false_input_fails_the_batch(self):
         broken = self.tmp / "broken.bin"
