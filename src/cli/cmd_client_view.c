@@ -270,6 +270,7 @@ cuzk_status cmd_top(const args *a, json_out *o, cuzk_error *err) {
         document_free(&d);
         if (!s && terminal) poll(NULL, 0, (int)(every ? every : 1) * 1000); /* a signal ends it */
     } while (!s && terminal && !atomic_load(a->control->cancel));
+    if (s == CUZK_CANCELLED) s = CUZK_OK; /* the usual way out */
     rpc_client_close(c);
     return s;
 }

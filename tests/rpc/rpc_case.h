@@ -155,9 +155,15 @@ static inline Cuzk__V1__ProveResponse *rpc_case_prove(rpc_client *c, int kind, c
     return r;
 }
 
-static inline bool rpc_case_right(const Cuzk__V1__AwaitProofResponse *r, unsigned partitions, uint64_t start) {
+static inline bool rpc_case_right_of(const Cuzk__V1__AwaitProofResponse *r, uint64_t bytes, unsigned partitions,
+                                     uint64_t start) {
     return r->status == CUZK__V1__AWAIT_PROOF_RESPONSE__STATUS__COMPLETED && r->proof.len == 192u * partitions &&
-           toy_verify(&toy_kind, 1024, partitions, start, r->proof.data, r->proof.len);
+           toy_verify(&toy_kind, bytes, partitions, start, r->proof.data, r->proof.len);
+}
+
+/* Of the 1 KiB circuit. */
+static inline bool rpc_case_right(const Cuzk__V1__AwaitProofResponse *r, unsigned partitions, uint64_t start) {
+    return rpc_case_right_of(r, 1024, partitions, start);
 }
 
 #endif

@@ -118,6 +118,38 @@ def test_keys(folder):
     error("preload", "nothing-2kib", status=2, name="CUZK_USAGE")
 
 
+def test_refused(folder):
+    """What cannot be proved is told at once: no device by policy, a key that is not there and its file's name."""
+    if all(d["is_cpu"] for d in cuzk("status")["devices"]):
+        start = time.time()
+        error("submit", "window-post", *WINDOW, "--policy", "require-gpu", status=5, name="CUZK_DEVICE")
+        assert time.time() - start < 5
+    (folder / "strict").mkdir()
+    (folder / "none").mkdir()
+    config = folder / "strict" / "cuzk.toml"
+    config.write_text(f"""
+[daemon]
+listen = "unix://{folder}/strict/s"
+[store]
+path = ""
+[cache]
+folder = "{folder}/strict/cache"
+[srs]
+param_cache = "{folder}/none"
+[logging]
+level = "error"
+""")
+    daemon = subprocess.Popen([run.CUZK, "serve", "--config", config])
+    address = ["--addr", f"unix://{folder}/strict/s"]
+    until = time.time() + 30
+    while subprocess.run([run.CUZK, "status", *address], capture_output=True).returncode and time.time() < until:
+        time.sleep(0.1)
+    e = error("prove", "window-post", *WINDOW, *address, "--out", folder / "no.bin", status=3, name="CUZK_KEY_MISSING")
+    assert "v28-" in e["expected"] + e["where"], e
+    daemon.send_signal(signal.SIGTERM)
+    assert daemon.wait(30) == 0
+
+
 def test_unreachable(folder):
     e = error("status", "--addr", f"unix://{folder}/nothing", status=6, name="CUZK_UNREACHABLE")
     assert "cuzk serve" in e["hint"]
@@ -133,7 +165,7 @@ def main():
         daemon = run.start_daemon(folder, "")
         os.environ["CUZK_ADDR"] = f"unix://{folder}/s"
         try:
-            for test in (test_jobs, test_bad_jobs, test_waiting, test_views, test_keys, test_unreachable):
+            for test in (test_jobs, test_bad_jobs, test_waiting, test_views, test_keys, test_refused, test_unreachable):
                 test(folder)
                 print(f"{test.__name__}: ok")
         finally:

@@ -183,7 +183,7 @@ typedef struct waiter {
     int kind;
     char id[32];
     char *request;
-    uint64_t start;
+    uint64_t start, bytes; /* bytes 0: 1024 */
     unsigned partitions;
     bool right;
 } waiter;
@@ -192,7 +192,7 @@ static void *prove_thread(void *user) {
     waiter *w = user;
     rpc_client *client = rpc_case_client(w->c);
     Cuzk__V1__ProveResponse *p = rpc_case_prove(client, w->kind, w->id, w->request);
-    w->right = rpc_case_right(p->result, w->partitions, w->start);
+    w->right = rpc_case_right_of(p->result, w->bytes ? w->bytes : 1024, w->partitions, w->start);
     free_prove(p);
     rpc_client_close(client);
     return NULL;
@@ -264,7 +264,13 @@ static void test_disconnect(void **state) {
     message = framed(message, &n);
     disconnect(&c, false, n, message);
     usleep(300000);
-    assert_true(runs(c.engine)); /* not asked: it goes on */
+    assert_true(runs(c.engine)); /* not asked: it goes on, and who sends it again joins it */
+    cuzk_error err;
+    bool joined;
+    rpc_client *again = rpc_case_client(&c);
+    if (rpc_case_submit(again, SNAP, "x", slow, &joined, &err)) rpc_case_fault("submit", &err);
+    assert_true(joined);
+    rpc_client_close(again);
     free(message);
     /* Asked, but somebody else waits. */
     message = rpc_case_prove_message(SNAP, "x", slow, true, &n);
@@ -285,7 +291,7 @@ static void test_disconnect(void **state) {
     rpc_case_stop(&c);
 }
 
-/* 64 clients, three kinds, eight jobs of different size, each asked for by eight clients. */
+/* 64 clients, three kinds, three keys, eight jobs of different size, each asked for by eight clients. */
 static void test_many_clients(void **state) {
     (void)state;
     enum { CLIENTS = 64, JOBS = 8 };
@@ -296,8 +302,9 @@ static void test_many_clients(void **state) {
     for (unsigned i = 0; i < CLIENTS; i++) {
         unsigned k = i % JOBS;
         w[i] = (waiter){.c = &c, .kind = SNAP + (int)(k % 3), .start = 100 + k, .partitions = 1 + k % 4};
+        w[i].bytes = 1024u << k % 3;
         snprintf(w[i].id, sizeof w[i].id, "job %u", k);
-        char *plain = toy_request(1024, w[i].partitions, w[i].start, -1, 5);
+        char *plain = toy_request(w[i].bytes, w[i].partitions, w[i].start, -1, 5);
         size_t pad = k * 100000, len = strlen(plain); /* up to 700 kB */
         w[i].request = malloc(len + pad + 32);
         plain[len - 1] = 0;
