@@ -222,7 +222,7 @@ static void draw_devices(screen *s, const json_node *d) {
              text_at(m, "why"));
     for (const json_node *m = first_of(d, "workers"); m; m = m->next)
         if (true_at(m, "busy"))
-            line(s, "  %-20s %s partition %.0f, %.1f s", text_at(m, "lane"), text_at(m, "job_id"),
+            line(s, "  %-24s %s partition %.0f, %.1f s", text_at(m, "lane"), text_at(m, "job_id"),
                  number_at(m, "partition"), number_at(m, "busy_secs"));
 }
 
