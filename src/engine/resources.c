@@ -520,6 +520,14 @@ static resource_view view_locked(const resource *e) {
     return v;
 }
 
+bool resources_busy(resources *r) {
+    bool any = false;
+    pthread_mutex_lock(&r->lock);
+    for (const resource *e = r->list; e && !any; e = e->next) any = e->busy;
+    pthread_mutex_unlock(&r->lock);
+    return any;
+}
+
 size_t resources_view(resources *r, resource_view *out, size_t n) {
     size_t count = 0;
     pthread_mutex_lock(&r->lock);

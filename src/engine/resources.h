@@ -86,6 +86,8 @@ typedef struct resource_view {
     bool pinned, loading;
     double idle_seconds; /* since last use; 0 while in use */
 } resource_view;
+/* Whether one is being loaded or given back at this moment: bytes may come free without any release. */
+bool resources_busy(resources *r);
 /* At most n; returns how many there are. */
 size_t resources_view(resources *r, resource_view *out, size_t n);
 

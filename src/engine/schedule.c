@@ -160,7 +160,7 @@ void schedule_pick_locked(cuzk_engine *e, bool critical_only, pick *out) {
 static bool others_busy_locked(const cuzk_engine *e, const engine_job *own) {
     for (const engine_job *j = e->live_first; j; j = j->live_after)
         if (j != own && (j->n_active || in_hand(j))) return true;
-    return own->n_active || e->in_flight || e->n_pending || e->warming;
+    return own->n_active || e->in_flight || e->n_pending || e->warming || resources_busy(e->keys);
 }
 
 bool schedule_refused_locked(cuzk_engine *e, engine_job *j, uint64_t seen) {

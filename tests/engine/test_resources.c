@@ -361,9 +361,35 @@ static void one_load_for_sixteen_threads(void **state) {
     (void)state;
     bench b = make(plenty, 300);
     crowd c = {.b = &b, .use = on_host, .circuits = 1, .rounds = 1};
+    assert_false(resources_busy(b.r));
     crowd_run(&c);
+    assert_false(resources_busy(b.r));
     assert_int_equal(atomic_load(&c.loads), 1);
     assert_int_equal(atomic_load(&c.failures), 0);
+    done(&b);
+}
+
+static void *load_large(void *user) {
+    bench *b = user;
+    circuit c = toy(32 << 10); /* its key has yet to be made */
+    cuzk_error e;
+    resource *res;
+    bool loaded, again;
+    assert_int_equal(resources_acquire(b->r, &c, on_host, &res, NULL, &loaded, &again, NULL, &e), CUZK_OK);
+    resources_release(res);
+    circuit_close(&c);
+    return NULL;
+}
+
+static void a_load_is_seen(void **state) {
+    (void)state;
+    bench b = make(plenty, 300);
+    pthread_t t;
+    assert_int_equal(pthread_create(&t, NULL, load_large, &b), 0);
+    for (int i = 0; i < 20000 && !resources_busy(b.r); i++) usleep(500);
+    assert_true(resources_busy(b.r)); /* making the key takes far longer than this look */
+    pthread_join(t, NULL);
+    assert_false(resources_busy(b.r));
     done(&b);
 }
 
@@ -569,6 +595,7 @@ int main(void) {
         cmocka_unit_test(what_can_never_fit_is_said),
         cmocka_unit_test(missing_and_foreign_keys),
         cmocka_unit_test(one_load_for_sixteen_threads),
+        cmocka_unit_test(a_load_is_seen),
         cmocka_unit_test(a_failure_is_everybody_s),
         cmocka_unit_test(threads_under_pressure),
         cmocka_unit_test(no_wake_up_is_lost),
