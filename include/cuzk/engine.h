@@ -141,8 +141,9 @@ cuzk_status cuzk_engine_preload(cuzk_engine *engine, const char *circuit, bool *
 cuzk_status cuzk_engine_evict(cuzk_engine *engine, const char *circuit, bool *was_loaded, uint64_t *freed_bytes,
                               cuzk_error *err);
 
-/* Documents about the engine; returned, free with cuzk_text_free. status: JSON, documented in docs/engine.md; metrics:
- * Prometheus text; trace: Chrome trace JSON (Perfetto reads it) of the last events of one job, or of all (NULL). */
+/* Documents about the engine; returned, free with cuzk_text_free. status: JSON, documented in docs/instruments.md;
+ * metrics: Prometheus text; trace: Chrome trace JSON (Perfetto reads it) of the last events of one job, or of all
+ * (NULL). */
 cuzk_status cuzk_engine_status_json(cuzk_engine *engine, char **json, cuzk_error *err);
 cuzk_status cuzk_engine_metrics_text(cuzk_engine *engine, char **text, cuzk_error *err);
 cuzk_status cuzk_engine_trace_json(cuzk_engine *engine, const char *job_id, char **json, cuzk_error *err);
