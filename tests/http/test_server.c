@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
@@ -329,7 +330,8 @@ static void half_a_request_does_not_hold_the_server(void **state) {
     }
     for (int i = 0; i < SLOW; i++) {
         char rest[16];
-        assert_true(recv(fds[i], rest, sizeof rest, MSG_DONTWAIT) == 0);
+        ssize_t got = recv(fds[i], rest, sizeof rest, MSG_DONTWAIT);
+        assert_true(got == 0 || (got < 0 && errno == ECONNRESET)); /* it was ended, not kept */
         close(fds[i]);
     }
     expect(&s, "/healthz", "", 200, "ok");
