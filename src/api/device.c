@@ -59,6 +59,8 @@ static cuzk_status plan_on(const cuzk_context *context, const shape *s, bool lim
         snprintf(out->name, sizeof out->name, "cpu");
     else
         snprintf(out->name, sizeof out->name, "%s:%u", b->name, device);
+    if (b->limit_memory && limited && context->device_memory_bytes)
+        b->limit_memory(device, context->device_memory_bytes);
     cuzk_status st = b->plan(device, s, pool_threads(context->pool), left, limited ? context->device_memory_bytes : 0,
                              &out->plan, err);
     out->plan.host_bytes += whole;

@@ -5,6 +5,8 @@
  *
  * cuda_full KIND REQUEST.json VANILLA... [JOBS] for the other kinds.
  *
+ * With CUZK_DEVICE_LIMIT=BYTES the key is then read back to the host, and the card stands for one of that size.
+ *
  * Prints the times of the parts, of one partition alone, then of whole jobs with synthesis beside proving, host and
  * device memory.
  */
@@ -16,15 +18,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cuda/backend.h"
+#include "backend/cuda/resident.h"
 #include "base/cpu.h"
+#include "base/serial.h"
 #include "circuit/job.h"
 #include "groth16/prove.h"
 #include "groth16/setup.h"
 #include "ref/sources.h"
 
 #define AHEAD 3     /* witnesses that may wait */
-#define IN_FLIGHT 2 /* proofs on the device at once */
+#define IN_FLIGHT 2 /* proofs on the device at once, at most */
 
 static cuzk_error err;
 static void must(cuzk_status s) {
@@ -88,7 +91,7 @@ static void print_times(const char *what, const prove_times *t) {
 /* jobs times the job's partitions, synthesis on `writers` threads beside; returns seconds. Every job's proofs are
  * checked together. */
 static double run_jobs(const backend *gpu, const job *j, const shape *sh, const proving_key *key, unsigned jobs,
-                       unsigned writers, pool *p) {
+                       unsigned writers, unsigned in_flight, pool *p) {
     line l = {.j = j, .sh = sh, .total = jobs * j->partitions};
     pthread_mutex_init(&l.lock, NULL);
     pthread_cond_init(&l.changed, NULL);
@@ -106,7 +109,7 @@ static double run_jobs(const backend *gpu, const job *j, const shape *sh, const 
     unsigned started = 0, finished = 0;
     prove_times times;
     while (finished < l.total) {
-        while (started < l.total && started - finished < IN_FLIGHT) {
+        while (started < l.total && started - finished < in_flight) {
             witness w = take(&l, started);
             prove_request q = {.key = key, .shape = sh, .witness = &w};
             must(groth16_blinding(&q.r, &q.s, &err));
@@ -122,6 +125,28 @@ static double run_jobs(const backend *gpu, const job *j, const shape *sh, const 
     free(inputs);
     free(proofs);
     return cpu_monotonic_seconds() - start;
+}
+
+/* The key to the host; on the device nothing of it is left. */
+static void to_host(proving_key *key, buffer points[5]) {
+    proving_key host = *key;
+    const void *at[5];
+    size_t ic = key->vk.n_ic * sizeof *key->vk.ic;
+    host.vk.ic = malloc(ic);
+    assert(host.vk.ic);
+    memcpy(host.vk.ic, key->vk.ic, ic);
+    host.id = serial_next();
+    for (int i = 0; i < 5; i++) {
+        params_section section = (params_section)(PARAMS_H + i);
+        size_t size = section == PARAMS_B_G2 ? sizeof(g2_affine) : sizeof(g1_affine);
+        must(buffer_alloc(&points[i], BUFFER_KEY, key->count[section] * size, &err));
+        must(backend_cuda_key_read(key, section, 0, key->count[section], points[i].data, &err));
+        at[i] = points[i].data;
+    }
+    host.h = at[0], host.l = at[1], host.a = at[2], host.b_g1 = at[3], host.b_g2 = at[4];
+    backend_cuda_release_key(key);
+    backend_cuda_evict();
+    *key = host;
 }
 
 int main(int argc, char **argv) {
@@ -163,6 +188,14 @@ int main(int argc, char **argv) {
     proving_key key;
     must(backend_cuda_setup(0, &key, sh, t, &err));
     printf("key made on the device in %.2f s\n", since(&mark));
+    const char *limit = getenv("CUZK_DEVICE_LIMIT");
+    buffer points[5] = {{0}};
+    if (limit) {
+        to_host(&key, points);
+        backend_cuda_limit_memory(0, strtoull(limit, NULL, 10));
+        cuda_module()->memory_reset_peak(0);
+        printf("key read back in %.2f s; at most %s bytes of the device from now on\n", since(&mark), limit);
+    }
     fflush(stdout);
     for (int round = 0; round < 3; round++) { /* one partition alone */
         witness w;
@@ -182,18 +215,24 @@ int main(int argc, char **argv) {
     prove_plan plan;
     must(gpu->plan(0, sh, pool_threads(p), 0, 0, &plan, &err));
     backend_cuda_memory(0, &live, &peak);
-    printf("device bytes: plan of one proof %llu; live %llu\n", (unsigned long long)plan.device_bytes,
-           (unsigned long long)live);
+    printf(
+        "device bytes: plan of one proof %llu, %u chunks of the key; live %llu, peak %llu; host bytes planned %llu\n",
+        (unsigned long long)plan.device_bytes, plan.chunks, (unsigned long long)live, (unsigned long long)peak,
+        (unsigned long long)plan.host_bytes);
     if (jobs) {
-        double s = run_jobs(gpu, &j, sh, &key, jobs, 4, p);
+        double s = run_jobs(gpu, &j, sh, &key, jobs, 4, limit ? 1 : IN_FLIGHT, p);
         printf("%u jobs of %u partitions: %.2f s, %.2f s a proof, all verified\n", jobs, j.partitions, s, s / jobs);
     }
     backend_cuda_memory(0, &live, &peak);
     printf("device bytes: peak %llu, live %llu; host: peak RSS %.2f GB, tracked peak %.2f GB\n",
            (unsigned long long)peak, (unsigned long long)live, (double)cpu_peak_rss_bytes() / 1e9,
            (double)buffer_total_stats().peak_bytes / 1e9);
-    backend_cuda_release_key(&key);
+    if (limit)
+        verifying_key_free(&key.vk);
+    else
+        backend_cuda_release_key(&key);
     backend_cuda_evict();
+    for (int i = 0; i < 5; i++) buffer_free(&points[i]);
     shape_destroy(sh);
     job_close(&j);
     pool_destroy(p);

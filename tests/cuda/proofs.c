@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cuda/backend.h"
+#include "backend/cuda/resident.h"
 #include "base/cpu.h"
 #include "ref/groth16_case.h"
 
@@ -231,6 +231,80 @@ static cuzk_status try_proof(const backend *gpu, const groth16_case *c, const fr
     return st;
 }
 
+/* ---- keys that are not whole on the device ---- */
+
+static uint64_t key_points_bytes(const proving_key *k) {
+    uint64_t n = 0;
+    for (int i = PARAMS_H; i <= PARAMS_B_G1; i++) n += k->count[i] * sizeof(g1_affine);
+    return n + k->count[PARAMS_B_G2] * sizeof(g2_affine);
+}
+
+/* Proofs within limits that leave no, some or all sections of the key on the device: the CPU's bytes, within the plan,
+ * which is what the device then holds. */
+static void streamed(const backend *gpu) {
+    chain_circuit params = {200000, 5, 150000};
+    fr start, r, s;
+    groth16_case c;
+    uint8_t want[PROOF_BYTES], got[PROOF_BYTES];
+    prove_times t;
+    prove_plan whole, plan;
+    uint64_t live, peak;
+    fr_from_u64(&start, 9);
+    must(case_make(&c, folder, "streamed", chain_run, &params, &start, NULL, threads, &err));
+    must(groth16_blinding(&r, &s, &err));
+    prove(backend_cpu(), &c, &r, &s, want, &t);
+    must(gpu->plan(0, c.shape, 1, 0, 0, &whole, &err));
+    check(whole.chunks == 1 && whole.host_by_class[BUFFER_PINNED] == 0, "a whole key is planned", whole.device_bytes);
+    uint64_t key = key_points_bytes(&c.key), nothing = whole.device_bytes - key;
+    const uint64_t limits[] = {nothing + 8192, nothing + key / 3, nothing + key / 2, whole.device_bytes - 1,
+                               whole.device_bytes};
+    for (int i = 0; i < 5; i++) {
+        backend_cuda_evict();
+        backend_cuda_limit_memory(0, limits[i]);
+        uint64_t before = buffer_total_stats().live_bytes;
+        must(gpu->plan(0, c.shape, 1, 0, 0, &plan, &err));
+        cuda_module()->memory_reset_peak(0);
+        for (int round = 0; round < 2; round++) {
+            witness w;
+            groth16_proof proof;
+            must(witness_write(&w, c.shape, c.run, c.params, c.instance, &err));
+            buffer_reset_peaks();
+            prove_request q = {.key = &c.key, .shape = c.shape, .witness = &w, .r = r, .s = s, .holds = told_bytes};
+            must(groth16_prove(gpu, 0, &proof, &t, &q, threads, NULL, &err));
+            proof_write(&proof, got);
+            check(memcmp(want, got, PROOF_BYTES) == 0, i < 4 ? "key streamed, chunks" : "whole key, chunks",
+                  plan.chunks);
+        }
+        check(told == 4096 + plan.host_by_class[BUFFER_PINNED], "host bytes told after the upload", told);
+        backend_cuda_memory(0, &live, &peak);
+        check(peak <= plan.device_bytes && plan.device_bytes <= limits[i] && peak * 100 >= plan.device_bytes * 97,
+              "device bytes are the plan's", peak);
+        check(live <= plan.device_shared_bytes && live * 100 >= plan.device_shared_bytes * 97, "left after it", live);
+        check((plan.chunks > 1) == (i < 4), "chunks", plan.chunks);
+        check(buffer_total_stats().peak_bytes - before == plan.host_bytes, "host bytes are the plan's",
+              plan.host_bytes);
+        check(buffer_total_stats().live_bytes == before, "host memory given back", before);
+        if (i == 1) {
+            bool right = true;
+            for (unsigned n = 1; n <= 60; n++) {
+                backend_cuda_fail_at(n, n % 2);
+                cuzk_status st = try_proof(gpu, &c, &r, &s, false, NULL, got);
+                backend_cuda_fail_at(0, false);
+                right &= st == CUZK_OK || st == CUZK_MEMORY || st == CUZK_DEVICE;
+                right &= try_proof(gpu, &c, &r, &s, false, NULL, got) == CUZK_OK && !memcmp(want, got, PROOF_BYTES);
+            }
+            backend_cuda_memory(0, &peak, &peak);
+            check(right, "streaming proofs after failing calls", 60);
+        }
+    }
+    backend_cuda_limit_memory(0, nothing / 2);
+    check(gpu->plan(0, c.shape, 1, 0, 0, &plan, &err) == CUZK_MEMORY, "a limit too small even for that", nothing / 2);
+    printf("      %s: %s, %s\n", err.what, err.expected, err.found);
+    check(try_proof(gpu, &c, &r, &s, false, NULL, got) == CUZK_MEMORY, "and the proof is refused", 0);
+    backend_cuda_limit_memory(0, 0);
+    case_free(&c);
+}
+
 static void failing(const backend *gpu) {
     chain_circuit params = {150000, 3, 100000};
     fr start, r, s;
@@ -338,6 +412,7 @@ int main(int argc, char **argv) {
         overlapping(gpu);
         lazy_witness(gpu);
         failing(gpu);
+        streamed(gpu);
         made_key(gpu, 5);
         made_key(gpu, 1000);
         made_key(gpu, 70000);

@@ -2,12 +2,13 @@
 # On a machine with an NVIDIA device: builds, runs the tests that compare the device with the CPU, then the benchmarks,
 # and prints a short table last.
 #
-#   tools/gpu/run.sh [--tests | --kernels | --full] [FOLDER]
+#   tools/gpu/run.sh [--tests | --kernels | --full | --small-cards] [FOLDER]
 #
 #   --tests    the comparisons only
 #   --kernels  and the kernels' times (the default)
 #   --full     and whole jobs of 32 GiB sectors: a PoRep, an update, a winning and a window PoSt (about 90 GB of device
 #              memory, 6 GB of host memory, four minutes)
+#   --small-cards  only a 32 GiB PoRep within 16, 24 and 48 GiB of the device's memory (60 GB of host memory)
 #   FOLDER     a CUDA build that is there; without it, build/gpu is built for this device (cmake, ninja, gcc, the CUDA
 #              toolkit 13, OpenSSL; yajl from CMAKE_PREFIX_PATH where the system has none)
 set -euo pipefail
@@ -15,7 +16,7 @@ cd "$(dirname "$0")/../.."
 level=kernels folder=
 for word; do
     case $word in
-    --tests | --kernels | --full) level=${word#--} ;;
+    --tests | --kernels | --full | --small-cards) level=${word#--} ;;
     -*) echo "run.sh: there is no option $word; see the head of tools/gpu/run.sh" >&2; exit 2 ;;
     *) folder=$word ;;
     esac
@@ -40,6 +41,14 @@ export CUZK_CACHE=$work/cache
 
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader
 echo "commit $(git rev-parse --short HEAD 2>/dev/null || echo unknown), $(nproc) host cores"
+if [ $level = small-cards ]; then
+    "$folder/cuzk" synth-sector porep --size 32GiB --seed 1 --out "$work/porep" >/dev/null 2>&1
+    for gib in 16 24 48; do
+        echo "within $gib GiB"
+        CUZK_DEVICE_LIMIT=$((gib << 30)) "$folder/cuda_full" porep "$work/porep/c1.json" 1
+    done
+    exit
+fi
 "$folder/cuzk" selftest --device cuda | tail -n 3
 "$folder/cuda_proofs" >"$work/proofs" 2>"$work/log" || { cat "$work/proofs" "$work/log"; exit 1; }
 tail -n 1 "$work/proofs"

@@ -64,7 +64,8 @@ const gpu_api *cuda_module(void) {
 }
 
 static cuzk_status make_key(void **out, unsigned device, const void *source, cuzk_error *err) {
-    return api->key_create((gpu_key **)out, device, source, err);
+    const key_on_device *k = source;
+    return api->key_create((gpu_key **)out, device, &k->source, k->sections, err);
 }
 
 static gpu_key_source key_source(const proving_key *k) {
@@ -90,6 +91,7 @@ struct pending_proof {
     uint64_t constraints;
     resident *shape, *resident_key;
     gpu_proof *gpu;
+    uint64_t streamed_bytes; /* pinned for a key that is not whole on the device */
     fr r, s;
     double started;
 };
@@ -97,6 +99,7 @@ struct pending_proof {
 static void cuda_abandon(pending_proof *d) {
     if (!d) return;
     if (d->gpu) api->proof_destroy(d->gpu);
+    if (d->streamed_bytes) stream_leave();
     resident_give(d->shape);
     resident_give(d->resident_key);
     buffer self = d->self;
@@ -113,7 +116,13 @@ static cuzk_status take_residents(pending_proof *d, unsigned device, const prove
         st = resident_take(&d->shape, device, shape_id(req->shape), false, resident_make_shape, &s.gpu, err);
         shape_source_free(&s);
     }
-    gpu_key_source k = key_source(req->key);
+    d->resident_key = st == CUZK_OK ? resident_take_present(device, req->key->id, true) : NULL;
+    if (st != CUZK_OK || d->resident_key) return st;
+    uint64_t shape_bytes, proof_bytes, limit;
+    key_on_device k = {.source = key_source(req->key)};
+    api->shape_needs(d->shape->object, &shape_bytes, &proof_bytes);
+    st = stream_limit(device, &limit, err);
+    if (st == CUZK_OK) st = stream_sections(&k.sections, &k.source, shape_bytes, proof_bytes, limit, err);
     if (st == CUZK_OK) st = resident_take(&d->resident_key, device, req->key->id, true, make_key, &k, err);
     return st;
 }
@@ -144,7 +153,9 @@ static cuzk_status start(pending_proof *d, unsigned device, const prove_request 
     while (st == CUZK_MEMORY && resident_put_out_one(device));
     if (st == CUZK_OK) st = upload_witness(d->gpu, req->witness, req->shape, p, control, err);
     if (st == CUZK_OK) st = upload_cancelled(control, err);
-    return st == CUZK_OK ? api->proof_run(d->gpu, err) : st;
+    if (st != CUZK_OK) return st;
+    gpu_key_source k = key_source(req->key);
+    return stream_run(d->gpu, &k, api->key_sections(d->resident_key->object), &d->streamed_bytes, p, control, err);
 }
 
 static cuzk_status cuda_start(unsigned device, pending_proof **out, prove_request *req, pool *p,
@@ -169,7 +180,7 @@ static cuzk_status cuda_start(unsigned device, pending_proof **out, prove_reques
     }
     witness_free(req->witness);
     if (st == CUZK_OK) {
-        if (req->holds) req->holds(req->holds_user, PENDING_BYTES);
+        if (req->holds) req->holds(req->holds_user, PENDING_BYTES + d->streamed_bytes);
         *out = d;
     } else {
         cuda_abandon(d);
@@ -231,7 +242,6 @@ done:
 
 static cuzk_status cuda_plan(unsigned device, const shape *s, unsigned threads, uint64_t host_limit,
                              uint64_t device_limit, prove_plan *out, cuzk_error *err) {
-    (void)device;
     ntt_root root = ntt_root_bellman(); /* the tables' size does not depend on it */
     shape_source src;
     cuzk_status st = shape_source_make(&src, s, &root, err);
@@ -246,18 +256,22 @@ static cuzk_status cuda_plan(unsigned device, const shape *s, unsigned threads, 
                         .n_a = (uint32_t)(src.gpu.n_inputs + in_a),
                         .n_b = (uint32_t)(src.gpu.n_b_inputs + in_b)};
     memset(out, 0, sizeof *out);
-    out->host_by_class[BUFFER_WITNESS] = out->host_bytes = upload_host_bytes(s, threads) + PENDING_BYTES;
-    out->device_shared_bytes = api->shape_bytes(&src.gpu) + api->key_bytes(&k);
-    out->device_bytes = out->device_shared_bytes + api->proof_bytes(&src.gpu);
-    out->chunks = 1;
+    unsigned sections = 0;
+    uint64_t shape_bytes = api->shape_bytes(&src.gpu), proof_bytes = api->proof_bytes(&src.gpu);
     shape_source_free(&src);
-    if ((host_limit && out->host_bytes > host_limit) || (device_limit && out->device_bytes > device_limit)) {
-        bool host = host_limit && out->host_bytes > host_limit;
-        cuzk_fail(err, CUZK_MEMORY, "the proof does not fit the %s memory limit", host ? "host" : "device");
-        cuzk_fail_expected(err, "%" PRIu64 " bytes", host ? out->host_bytes : out->device_bytes);
-        return cuzk_fail_found(err, "a limit of %" PRIu64 " bytes", host ? host_limit : device_limit);
-    }
-    return CUZK_OK;
+    if (!device_limit) st = stream_limit(device, &device_limit, err);
+    if (st == CUZK_OK) st = stream_sections(&sections, &k, shape_bytes, proof_bytes, device_limit, err);
+    if (st != CUZK_OK) return st;
+    out->device_shared_bytes = shape_bytes + api->key_bytes(&k, sections);
+    out->device_bytes = out->device_shared_bytes + proof_bytes;
+    uint64_t chunk = stream_chunk_bytes(&k, sections, &out->chunks);
+    out->host_by_class[BUFFER_WITNESS] = upload_host_bytes(s, threads) + PENDING_BYTES;
+    out->host_by_class[BUFFER_PINNED] = 2 * chunk;
+    out->host_bytes = out->host_by_class[BUFFER_WITNESS] + out->host_by_class[BUFFER_PINNED];
+    if (!host_limit || out->host_bytes <= host_limit) return CUZK_OK;
+    cuzk_fail(err, CUZK_MEMORY, "the proof does not fit the host memory limit");
+    cuzk_fail_expected(err, "%" PRIu64 " bytes", out->host_bytes);
+    return cuzk_fail_found(err, "a limit of %" PRIu64 " bytes", host_limit);
 }
 
 static unsigned cuda_count(void) {
@@ -301,6 +315,8 @@ const backend *backend_cuda(const char **why) {
         .prove_finish = cuda_finish,
         .prove_abandon = cuda_abandon,
         .forget_key = resident_forget_key,
+        .self_test = backend_cuda_self_test,
+        .limit_memory = backend_cuda_limit_memory,
     };
     pthread_once(&loaded, load);
     if (why) *why = api ? "" : why_not;

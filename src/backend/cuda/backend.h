@@ -16,6 +16,10 @@ void backend_cuda_memory(unsigned device, uint64_t *live, uint64_t *peak);
 /* Puts out what no proof is using (all devices). */
 void backend_cuda_evict(void);
 
+/* Most bytes of the device's memory that the backend takes (0: as many as there are), so that a large card can stand
+ * for a small one. Keys that do not fit beside shape and one proof stay on the host, wholly or in part, and each proof
+ * streams what is missing. For proofs and keys from now on. */
+void backend_cuda_limit_memory(unsigned device, uint64_t bytes);
 /* What the device computes (multi-scalar multiplications in G1 and G2, a quotient) against this program's CPU code:
  * DEVICE naming the first that differs. A second or so, 300 MB of device memory; p may be NULL. */
 cuzk_status backend_cuda_self_test(unsigned device, pool *p, cuzk_error *err);

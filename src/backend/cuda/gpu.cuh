@@ -37,11 +37,13 @@ struct gpu_shape {
     uint32_t n_inputs, n_b_inputs, n_aux, n_words, n_fields, log2;
 };
 
-/* A key of the source's counts with nothing in it yet. */
-cuzk_status gpu_key_reserve(gpu_key **out, unsigned device, const gpu_key_source *src, cuzk_error *err);
+/* A key of the source's counts, and room for the sections of the mask, with nothing in it yet. */
+cuzk_status gpu_key_reserve(gpu_key **out, unsigned device, const gpu_key_source *src, unsigned sections,
+                            cuzk_error *err);
 
-struct gpu_key {
+struct gpu_key { /* sections that are not on the device: NULL */
     gpu_block memory;
+    unsigned device;
     const affine<fp> *h, *l, *a, *b_g1;
     const affine<fp2> *b_g2;
     uint32_t n_h, n_l, n_a, n_b;

@@ -29,6 +29,8 @@ cuzk_status gpu_info(unsigned device, gpu_facts *out, cuzk_error *err);
 /* Live and peak bytes that this module holds on the device. */
 void gpu_memory(unsigned device, uint64_t *live, uint64_t *peak);
 void gpu_memory_reset_peak(unsigned device);
+/* Most bytes that this module may hold on the device; 0: as many as there are. */
+void gpu_memory_limit(unsigned device, uint64_t bytes);
 
 /* ---- shapes ---- */
 typedef struct gpu_matrix_source {
@@ -61,6 +63,8 @@ unsigned gpu_ntt_low_bits(void);
 uint64_t gpu_shape_bytes(const gpu_shape_source *src);
 cuzk_status gpu_shape_create(gpu_shape **out, unsigned device, const gpu_shape_source *src, cuzk_error *err);
 void gpu_shape_destroy(gpu_shape *s);
+/* Bytes that it holds, and those of a proof. */
+void gpu_shape_needs(const gpu_shape *s, uint64_t *shape_bytes, uint64_t *proof_bytes);
 
 /* ---- keys ---- */
 typedef struct gpu_key_source {
@@ -68,10 +72,15 @@ typedef struct gpu_key_source {
     uint32_t n_h, n_l, n_a, n_b;
     bool mapped; /* the points lie in a mapped file: its pages are dropped as they have been read */
 } gpu_key_source;
+typedef enum { GPU_H, GPU_L, GPU_A, GPU_B_G1, GPU_B_G2, GPU_SECTIONS } gpu_section;
+#define GPU_WHOLE_KEY ((1u << GPU_SECTIONS) - 1)
 typedef struct gpu_key gpu_key;
-uint64_t gpu_key_bytes(const gpu_key_source *src);
-cuzk_status gpu_key_create(gpu_key **out, unsigned device, const gpu_key_source *src, cuzk_error *err);
+/* A key of which the sections in the mask (1 << GPU_H, …) lie on the device; proofs stream the others. */
+uint64_t gpu_key_bytes(const gpu_key_source *src, unsigned sections);
+cuzk_status gpu_key_create(gpu_key **out, unsigned device, const gpu_key_source *src, unsigned sections,
+                           cuzk_error *err);
 void gpu_key_destroy(gpu_key *k);
+unsigned gpu_key_sections(const gpu_key *k);
 
 /* A development key made on the device. Field elements are Montgomery residues of 32 bytes. */
 typedef struct gpu_setup_source {
@@ -116,8 +125,17 @@ cuzk_status gpu_proof_open(gpu_proof **out, const gpu_shape *s, const gpu_key *k
  * (gpu_pin) when the next call for this proof returns. */
 cuzk_status gpu_proof_put(gpu_proof *p, gpu_witness_part part, uint64_t offset_bytes, const void *from, uint64_t bytes,
                           cuzk_error *err);
-/* Enqueues everything and returns; the witness has been read. Once for a proof. */
-cuzk_status gpu_proof_run(gpu_proof *p, cuzk_error *err);
+/* Where sections that are not on the device come from: `read` puts points first .. first + n of a section to `to`,
+ * which is one of the two buffers of chunk_bytes (pinned). It is called from gpu_proof_run by its thread. */
+typedef struct gpu_stream {
+    cuzk_status (*read)(void *user, gpu_section section, uint64_t first, uint64_t n, void *to, cuzk_error *err);
+    void *user;
+    void *buffer[2];
+    uint64_t chunk_bytes;
+} gpu_stream;
+/* Enqueues everything and returns; the witness has been read, and so have the sections of the key that are streamed (it
+ * takes as long as they take). stream may be NULL for a whole key. Once for a proof. */
+cuzk_status gpu_proof_run(gpu_proof *p, const gpu_stream *stream, cuzk_error *err);
 /* Waits. The sums are owned by the proof. */
 cuzk_status gpu_proof_wait(gpu_proof *p, gpu_sums *out, cuzk_error *err);
 void gpu_proof_destroy(gpu_proof *p); /* waits for its kernels first; accepts NULL */
@@ -155,20 +173,23 @@ typedef struct gpu_api {
     cuzk_status (*info)(unsigned, gpu_facts *, cuzk_error *);
     void (*memory)(unsigned, uint64_t *, uint64_t *);
     void (*memory_reset_peak)(unsigned);
+    void (*memory_limit)(unsigned, uint64_t);
     size_t (*ntt_elements)(unsigned);
     unsigned (*ntt_low_bits)(void);
     uint64_t (*shape_bytes)(const gpu_shape_source *);
     cuzk_status (*shape_create)(gpu_shape **, unsigned, const gpu_shape_source *, cuzk_error *);
     void (*shape_destroy)(gpu_shape *);
-    uint64_t (*key_bytes)(const gpu_key_source *);
-    cuzk_status (*key_create)(gpu_key **, unsigned, const gpu_key_source *, cuzk_error *);
+    void (*shape_needs)(const gpu_shape *, uint64_t *, uint64_t *);
+    uint64_t (*key_bytes)(const gpu_key_source *, unsigned);
+    cuzk_status (*key_create)(gpu_key **, unsigned, const gpu_key_source *, unsigned, cuzk_error *);
     void (*key_destroy)(gpu_key *);
+    unsigned (*key_sections)(const gpu_key *);
     cuzk_status (*setup)(gpu_key **, const gpu_shape *, const gpu_setup_source *, cuzk_error *);
     cuzk_status (*key_read)(const gpu_key *, int, uint64_t, uint64_t, void *, cuzk_error *);
     uint64_t (*proof_bytes)(const gpu_shape_source *);
     cuzk_status (*proof_open)(gpu_proof **, const gpu_shape *, const gpu_key *, cuzk_error *);
     cuzk_status (*proof_put)(gpu_proof *, gpu_witness_part, uint64_t, const void *, uint64_t, cuzk_error *);
-    cuzk_status (*proof_run)(gpu_proof *, cuzk_error *);
+    cuzk_status (*proof_run)(gpu_proof *, const gpu_stream *, cuzk_error *);
     cuzk_status (*proof_wait)(gpu_proof *, gpu_sums *, cuzk_error *);
     void (*proof_destroy)(gpu_proof *);
     bool (*pin)(void *, uint64_t);

@@ -6,7 +6,7 @@
 
 namespace {
 constexpr unsigned MAX_DEVICES = 64;
-std::atomic<uint64_t> live[MAX_DEVICES], peak[MAX_DEVICES];
+std::atomic<uint64_t> live[MAX_DEVICES], peak[MAX_DEVICES], limit[MAX_DEVICES];
 } // namespace
 
 unsigned gpu_count(void) {
@@ -41,13 +41,23 @@ void gpu_memory_reset_peak(unsigned device) {
     peak[device % MAX_DEVICES] = live[device % MAX_DEVICES].load();
 }
 
+void gpu_memory_limit(unsigned device, uint64_t bytes) {
+    limit[device % MAX_DEVICES] = bytes;
+}
+
+/* Memory within the limit; two threads together may pass it by what one of them asks for. */
+static cudaError_t take(void **data, unsigned device, size_t bytes) {
+    uint64_t most = limit[device % MAX_DEVICES];
+    if (most && live[device % MAX_DEVICES] + bytes > most) return cudaErrorMemoryAllocation;
+    return cudaMalloc(data, bytes ? bytes : 1);
+}
+
 cuzk_status gpu_block_alloc(gpu_block *b, unsigned device, size_t bytes, const char *what, cuzk_error *err) {
     CUDA_TRY(cudaSetDevice((int)device));
     cudaError_t e = cuda_fault_due();
     if (e == cudaSuccess) {
-        e = cudaMalloc(&b->data, bytes ? bytes : 1);
-        if (e == cudaErrorMemoryAllocation && gpu_proof_drop_spares(device))
-            e = cudaMalloc(&b->data, bytes ? bytes : 1);
+        e = take(&b->data, device, bytes);
+        if (e == cudaErrorMemoryAllocation && gpu_proof_drop_spares(device)) e = take(&b->data, device, bytes);
     }
     if (e == cudaErrorMemoryAllocation) {
         b->data = nullptr;
@@ -57,6 +67,11 @@ cuzk_status gpu_block_alloc(gpu_block *b, unsigned device, size_t bytes, const c
         cuzk_fail(err, CUZK_MEMORY, "not enough device memory for the %s", what);
         cuzk_fail_where(err, "CUDA device %u", device);
         cuzk_fail_expected(err, "%llu bytes", (unsigned long long)bytes);
+        uint64_t most = limit[device % MAX_DEVICES];
+        if (most)
+            return cuzk_fail_found(err, "%llu bytes free of %llu, %llu taken of a limit of %llu",
+                                   (unsigned long long)free_bytes, (unsigned long long)total,
+                                   (unsigned long long)live[device % MAX_DEVICES], (unsigned long long)most);
         return cuzk_fail_found(err, "%llu bytes free of %llu", (unsigned long long)free_bytes,
                                (unsigned long long)total);
     }

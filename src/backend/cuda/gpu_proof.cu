@@ -2,7 +2,8 @@
  *
  * Order: the witness goes up (kept compact), a, b, c are evaluated there and compared, the quotient is made in place,
  * then the h sum (its sorting and bucket memory is that of a and c, which are no longer needed), then the three queries
- * of the witness: sums over bits, and multi-scalar multiplications over its few field elements.
+ * of the witness: sums over bits, and multi-scalar multiplications over its few field elements. Sections of the key
+ * that are not on the device come in chunks meanwhile (stream.cuh).
  */
 #include <cstring>
 #include <mutex>
@@ -11,6 +12,7 @@
 
 #include "gpu.cuh"
 #include "msm.cuh"
+#include "stream.cuh"
 #include "sums.cuh"
 
 namespace {
@@ -32,7 +34,8 @@ struct proof_parts {
     results *out;
     fr *inputs, *fields, *scalars, *b, *a, *c;
     uint64_t *bits;
-    uint8_t *work; /* overlaps a and c */
+    uint32_t *bounds; /* for sections of the key that are streamed */
+    uint8_t *work;    /* overlaps a and c */
     size_t work_bytes, bytes;
 };
 
@@ -48,6 +51,7 @@ proof_parts lay_out(uint32_t n_inputs, uint32_t n_words, uint32_t n_fields, uint
     p.bits = w.take<uint64_t>(n_words);
     p.fields = w.take<fr>(n_fields);
     p.scalars = w.take<fr>(most);
+    p.bounds = w.take<uint32_t>(KEY_STREAM_CHUNKS + 1);
     p.b = w.take<fr>(m);
     size_t at = w.used;
     p.a = w.take<fr>(m);
@@ -168,56 +172,95 @@ void counts_of(const gpu_shape *s, uint32_t n[3]) {
     for (int k = 0; k < 3; k++) n[k] = s->query[k].n;
 }
 
-/* Bits and field elements of one query in G1. */
-cuzk_status query_enqueue(gpu_proof *p, int k, const affine<fp> *points, uint32_t n_points, uint32_t first,
-                          ranked_bits mask, xyzz<fp> *bits_sum, xyzz<fp> *windows, cuzk_error *err) {
+/* Where a query's points begin for its aux variables, and which of these it has. */
+struct query_side {
+    gpu_section section;
+    uint32_t n_points, first;
+    ranked_bits mask;
+};
+
+/* Bits and field elements of one query, whose scalars have been gathered: from the device, or streamed. */
+template <class F>
+cuzk_status query_enqueue(gpu_proof *p, key_stream *stream, const gpu_query *q, const query_side &side,
+                          const affine<F> *points, xyzz<F> *bits_sum, xyzz<F> *windows, msm_plan *plan,
+                          cuzk_error *err) {
     const gpu_shape *s = p->shape;
-    const gpu_query *q = &s->query[k];
     proof_parts *d = &p->parts;
-    cuzk_status st = bit_sum_enqueue<fp>(bits_sum, points, first, d->bits, mask, s->n_words, n_points, d->work,
-                                         d->work_bytes, p->stream, err);
+    if (!points) {
+        streamed_query<F> t = {side.section, side.n_points, q->point,   q->n,     d->scalars, d->bits,
+                               side.first,   side.mask,     s->n_words, bits_sum, windows,    plan};
+        return key_stream_sum<F>(stream, &t, err);
+    }
+    stream->occupied = true;
+    cuzk_status st = bit_sum_enqueue<F>(bits_sum, points, side.first, d->bits, side.mask, s->n_words, side.n_points,
+                                        d->work, d->work_bytes, p->stream, err);
     if (st != CUZK_OK || q->n == 0) return st;
-    gather_kernel<<<blocks_for(q->n, 256), 256, 0, p->stream>>>(d->scalars, q->field, q->n, d->inputs, d->fields);
-    return msm_enqueue<fp>(p->plan_q[k], windows, points, q->point, d->scalars, d->work, p->stream, err);
+    return msm_enqueue<F>(*plan, windows, points, q->point, d->scalars, d->work, p->stream, err);
 }
 
-cuzk_status enqueue(gpu_proof *p, cuzk_error *err) {
+void gather(gpu_proof *p, const gpu_query *q) {
+    proof_parts *d = &p->parts;
+    if (q->n)
+        gather_kernel<<<blocks_for(q->n, 256), 256, 0, p->stream>>>(d->scalars, q->field, q->n, d->inputs, d->fields);
+}
+
+/* a, b, c and the coefficients of h, in b. */
+cuzk_status quotient_enqueue(gpu_proof *p, cuzk_error *err) {
+    const gpu_shape *s = p->shape;
+    proof_parts *d = &p->parts;
+    cudaStream_t stream = p->stream;
+    cuzk_status st;
+    CUDA_TRY(cudaEventRecord(p->event[EV_START], stream));
+    CUDA_TRY(cudaMemsetAsync(d->out, 0, sizeof *d->out, stream));
+    rows_witness rw = {d->inputs, d->bits, d->fields};
+    fr *abc[3] = {d->a, d->b, d->c};
+    for (int m = 0; m < 3; m++)
+        if ((st = rows_enqueue(&s->rows, m, &rw, abc[m], s->log2, stream, err)) != CUZK_OK) return st;
+    st = rows_check_enqueue(d->a, d->b, d->c, s->rows.constraints, &d->out->first_bad, stream, err);
+    if (st != CUZK_OK) return st;
+    CUDA_TRY(cudaEventRecord(p->event[EV_EVAL], stream));
+    if ((st = ntt_quotient_enqueue(&s->ntt, d->a, d->b, d->c, stream, err)) != CUZK_OK) return st;
+    CUDA_TRY(cudaEventRecord(p->event[EV_NTT], stream));
+    return CUZK_OK;
+}
+
+/* The five sums. */
+cuzk_status sums_enqueue(gpu_proof *p, key_stream *from, cuzk_error *err) {
     const gpu_shape *s = p->shape;
     const gpu_key *k = p->key;
     proof_parts *d = &p->parts;
     cudaStream_t stream = p->stream;
     results *out = d->out;
-    cuzk_status st;
-    CUDA_TRY(cudaEventRecord(p->event[EV_START], stream));
-    CUDA_TRY(cudaMemsetAsync(out, 0, sizeof *out, stream));
-    rows_witness rw = {d->inputs, d->bits, d->fields};
-    fr *abc[3] = {d->a, d->b, d->c};
-    for (int m = 0; m < 3; m++)
-        if ((st = rows_enqueue(&s->rows, m, &rw, abc[m], s->log2, stream, err)) != CUZK_OK) return st;
-    if ((st = rows_check_enqueue(d->a, d->b, d->c, s->rows.constraints, &out->first_bad, stream, err)) != CUZK_OK)
-        return st;
-    CUDA_TRY(cudaEventRecord(p->event[EV_EVAL], stream));
-    if ((st = ntt_quotient_enqueue(&s->ntt, d->a, d->b, d->c, stream, err)) != CUZK_OK) return st;
-    CUDA_TRY(cudaEventRecord(p->event[EV_NTT], stream));
-    if ((st = msm_enqueue<fp>(p->plan_h, out->h, k->h, nullptr, d->b, d->work, stream, err)) != CUZK_OK) return st;
-    CUDA_TRY(cudaEventRecord(p->event[EV_H], stream));
     ranked_bits all = {nullptr, nullptr};
-    if ((st = query_enqueue(p, 0, k->l, k->n_l, 0, all, &out->l_bits, out->l, err)) != CUZK_OK) return st;
-    CUDA_TRY(cudaEventRecord(p->event[EV_L], stream));
-    if ((st = query_enqueue(p, 1, k->a, k->n_a, s->n_inputs, s->a_density, &out->a_bits, out->a, err)) != CUZK_OK)
-        return st;
-    CUDA_TRY(cudaEventRecord(p->event[EV_A], stream));
-    if ((st = query_enqueue(p, 2, k->b_g1, k->n_b, s->n_b_inputs, s->b_density, &out->b_g1_bits, out->b_g1, err)) !=
-        CUZK_OK)
-        return st;
-    CUDA_TRY(cudaEventRecord(p->event[EV_B_G1], stream));
-    st = bit_sum_enqueue<fp2>(&out->b_g2_bits, k->b_g2, s->n_b_inputs, d->bits, s->b_density, s->n_words, k->n_b,
-                              d->work, d->work_bytes, stream, err);
-    if (st != CUZK_OK) return st;
-    if (s->query[2].n) { /* the scalars gathered for B in G1 are still there */
-        st = msm_enqueue<fp2>(p->plan_b_g2, out->b_g2, k->b_g2, s->query[2].point, d->scalars, d->work, stream, err);
-        if (st != CUZK_OK) return st;
+    cuzk_status st;
+    if (k->h) {
+        from->occupied = true;
+        st = msm_enqueue<fp>(p->plan_h, out->h, k->h, nullptr, d->b, d->work, stream, err);
+    } else {
+        streamed_query<fp> t = {GPU_H, k->n_h, nullptr, k->n_h, d->b, nullptr, 0, all, 0, nullptr, out->h, &p->plan_h};
+        st = key_stream_sum<fp>(from, &t, err);
     }
+    if (st != CUZK_OK) return st;
+    CUDA_TRY(cudaEventRecord(p->event[EV_H], stream));
+    const gpu_query *q = s->query;
+    gather(p, &q[0]);
+    query_side side = {GPU_L, k->n_l, 0, all};
+    st = query_enqueue<fp>(p, from, &q[0], side, k->l, &out->l_bits, out->l, &p->plan_q[0], err);
+    if (st != CUZK_OK) return st;
+    CUDA_TRY(cudaEventRecord(p->event[EV_L], stream));
+    gather(p, &q[1]);
+    side = {GPU_A, k->n_a, s->n_inputs, s->a_density};
+    st = query_enqueue<fp>(p, from, &q[1], side, k->a, &out->a_bits, out->a, &p->plan_q[1], err);
+    if (st != CUZK_OK) return st;
+    CUDA_TRY(cudaEventRecord(p->event[EV_A], stream));
+    gather(p, &q[2]);
+    side = {GPU_B_G1, k->n_b, s->n_b_inputs, s->b_density};
+    st = query_enqueue<fp>(p, from, &q[2], side, k->b_g1, &out->b_g1_bits, out->b_g1, &p->plan_q[2], err);
+    if (st != CUZK_OK) return st;
+    CUDA_TRY(cudaEventRecord(p->event[EV_B_G1], stream));
+    side.section = GPU_B_G2; /* the scalars are the same */
+    st = query_enqueue<fp2>(p, from, &q[2], side, k->b_g2, &out->b_g2_bits, out->b_g2, &p->plan_b_g2, err);
+    if (st != CUZK_OK) return st;
     CUDA_TRY(cudaEventRecord(p->event[EV_B_G2], stream));
     CUDA_TRY(cudaMemcpyAsync(p->host, out, sizeof *out, cudaMemcpyDeviceToHost, stream));
     return CUZK_OK;
@@ -238,6 +281,13 @@ cuzk_status open_proof(gpu_proof *p, cuzk_error *err) {
 }
 
 } // namespace
+
+void gpu_shape_needs(const gpu_shape *s, uint64_t *shape_bytes, uint64_t *proof_bytes) {
+    uint32_t n[3];
+    counts_of(s, n);
+    *shape_bytes = s->memory.bytes;
+    *proof_bytes = lay_out(s->n_inputs, s->n_words, s->n_fields, s->log2, n, nullptr).bytes;
+}
 
 uint64_t gpu_proof_bytes(const gpu_shape_source *src) {
     uint32_t n[3] = {src->n_fields, src->n_inputs, src->n_b_inputs}, words = (src->n_aux + 63) / 64;
@@ -271,10 +321,19 @@ cuzk_status gpu_proof_put(gpu_proof *p, gpu_witness_part part, uint64_t offset, 
     return CUZK_OK;
 }
 
-cuzk_status gpu_proof_run(gpu_proof *p, cuzk_error *err) {
+cuzk_status gpu_proof_run(gpu_proof *p, const gpu_stream *source, cuzk_error *err) {
+    const gpu_key *k = p->key;
+    bool whole = k->h && k->l && k->a && k->b_g1 && k->b_g2;
+    key_stream from = {};
+    if (!whole && !source) return cuzk_fail(err, CUZK_INTERNAL, "a part of the key is nowhere");
     CUDA_TRY(cudaSetDevice((int)p->memory.device));
     CUDA_TRY(cudaStreamSynchronize(p->stream));
-    return enqueue(p, err);
+    cuzk_status st = quotient_enqueue(p, err);
+    if (st == CUZK_OK && !whole)
+        st = key_stream_open(&from, source, p->stream, p->parts.work, p->parts.work_bytes, p->parts.bounds, err);
+    if (st == CUZK_OK) st = sums_enqueue(p, &from, err);
+    key_stream_close(&from);
+    return st;
 }
 
 cuzk_status gpu_proof_wait(gpu_proof *p, gpu_sums *out, cuzk_error *err) {

@@ -216,7 +216,7 @@ cuzk_status gpu_setup(gpu_key **out, const gpu_shape *s, const gpu_setup_source 
     empty.n_l = s->n_aux;
     empty.n_a = s->n_inputs + in_a;
     empty.n_b = src->n_b_inputs + in_b;
-    cuzk_status st = gpu_key_reserve(out, s->memory.device, &empty, err);
+    cuzk_status st = gpu_key_reserve(out, s->memory.device, &empty, GPU_WHOLE_KEY, err);
     if (st != CUZK_OK) return st;
     setup_run r = {};
     r.s = s;
@@ -240,7 +240,7 @@ cuzk_status gpu_setup(gpu_key **out, const gpu_shape *s, const gpu_setup_source 
 
 cuzk_status gpu_key_read(const gpu_key *k, int section, uint64_t first, uint64_t n, void *out, cuzk_error *err) {
     const void *from[5] = {k->h + first, k->l + first, k->a + first, k->b_g1 + first, k->b_g2 + first};
-    CUDA_TRY(cudaSetDevice((int)k->memory.device));
+    CUDA_TRY(cudaSetDevice((int)k->device));
     CUDA_TRY(cudaMemcpy(out, from[section], n * (section == 4 ? sizeof(affine<fp2>) : sizeof(affine<fp>)),
                         cudaMemcpyDeviceToHost));
     return CUZK_OK;

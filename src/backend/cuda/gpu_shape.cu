@@ -164,51 +164,49 @@ void gpu_shape_destroy(gpu_shape *s) {
     delete s;
 }
 
-uint64_t gpu_key_bytes(const gpu_key_source *src) {
-    workspace w = {nullptr, 0};
-    w.take<affine<fp>>(src->n_h), w.take<affine<fp>>(src->n_l), w.take<affine<fp>>(src->n_a),
-        w.take<affine<fp>>(src->n_b), w.take<affine<fp2>>(src->n_b);
+namespace {
+/* One walk gives the places, and with a null base the size. */
+size_t place_sections(gpu_key *k, unsigned sections, void *base) {
+    workspace w = {static_cast<uint8_t *>(base), 0};
+    if (sections & 1u << GPU_H) k->h = w.take<affine<fp>>(k->n_h);
+    if (sections & 1u << GPU_L) k->l = w.take<affine<fp>>(k->n_l);
+    if (sections & 1u << GPU_A) k->a = w.take<affine<fp>>(k->n_a);
+    if (sections & 1u << GPU_B_G1) k->b_g1 = w.take<affine<fp>>(k->n_b);
+    if (sections & 1u << GPU_B_G2) k->b_g2 = w.take<affine<fp2>>(k->n_b);
     return w.used;
 }
+void counts_of(gpu_key *k, const gpu_key_source *src) {
+    k->n_h = src->n_h, k->n_l = src->n_l, k->n_a = src->n_a, k->n_b = src->n_b;
+}
+} // namespace
 
-cuzk_status gpu_key_reserve(gpu_key **out, unsigned device, const gpu_key_source *src, cuzk_error *err) {
+uint64_t gpu_key_bytes(const gpu_key_source *src, unsigned sections) {
+    gpu_key k = {};
+    counts_of(&k, src);
+    return place_sections(&k, sections, nullptr);
+}
+
+cuzk_status gpu_key_reserve(gpu_key **out, unsigned device, const gpu_key_source *src, unsigned sections,
+                            cuzk_error *err) {
     gpu_key *k = new (std::nothrow) gpu_key();
     if (!k) return cuzk_fail(err, CUZK_MEMORY, "no memory for a device key");
-    cuzk_status st = gpu_block_alloc(&k->memory, device, gpu_key_bytes(src), "proving key", err);
+    k->device = device;
+    counts_of(k, src);
+    size_t bytes = place_sections(k, sections, nullptr);
+    cuzk_status st = bytes ? gpu_block_alloc(&k->memory, device, bytes, "proving key", err) : CUZK_OK;
     if (st != CUZK_OK) {
         delete k;
         return st;
     }
-    workspace w = {static_cast<uint8_t *>(k->memory.data), 0};
-    k->h = w.take<affine<fp>>(src->n_h);
-    k->l = w.take<affine<fp>>(src->n_l);
-    k->a = w.take<affine<fp>>(src->n_a);
-    k->b_g1 = w.take<affine<fp>>(src->n_b);
-    k->b_g2 = w.take<affine<fp2>>(src->n_b);
-    k->n_h = src->n_h, k->n_l = src->n_l, k->n_a = src->n_a, k->n_b = src->n_b;
+    place_sections(k, sections, k->memory.data);
     *out = k;
     return CUZK_OK;
 }
 
-/* Pages of a mapped file count as this process's memory once they were read. They are read once, so each step's pages
- * go at once: a key of any size passes through a small part of the host's memory. */
-static cudaError_t upload(void *to, const void *from, size_t bytes, bool mapped) {
-    const size_t step = (size_t)64 << 20;
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
-    for (size_t at = 0; at < bytes; at += step) {
-        size_t n = bytes - at < step ? bytes - at : step;
-        const char *part = (const char *)from + at;
-        cudaError_t e = cudaMemcpy((char *)to + at, part, n, cudaMemcpyHostToDevice);
-        if (e != cudaSuccess) return e;
-        uintptr_t first = (uintptr_t)part & ~page;
-        if (mapped) madvise((void *)first, (uintptr_t)part + n - first, MADV_DONTNEED);
-    }
-    return cudaSuccess;
-}
-
-cuzk_status gpu_key_create(gpu_key **out, unsigned device, const gpu_key_source *src, cuzk_error *err) {
+cuzk_status gpu_key_create(gpu_key **out, unsigned device, const gpu_key_source *src, unsigned sections,
+                           cuzk_error *err) {
     gpu_key *k;
-    cuzk_status st = gpu_key_reserve(&k, device, src, err);
+    cuzk_status st = gpu_key_reserve(&k, device, src, sections, err);
     if (st != CUZK_OK) return st;
     struct {
         const void *to, *from;
@@ -219,7 +217,9 @@ cuzk_status gpu_key_create(gpu_key **out, unsigned device, const gpu_key_source 
                   {k->b_g1, src->b_g1, k->n_b * sizeof *k->b_g1},
                   {k->b_g2, src->b_g2, k->n_b * sizeof *k->b_g2}};
     for (auto &p : parts) {
-        cudaError_t e = upload(const_cast<void *>(p.to), p.from, p.bytes, src->mapped);
+        cudaError_t e = cuda_fault_due();
+        if (e == cudaSuccess && p.to && p.bytes)
+            e = cudaMemcpy(const_cast<void *>(p.to), p.from, p.bytes, cudaMemcpyHostToDevice);
         if (e == cudaSuccess) continue;
         st = cuda_fail(err, e, "cudaMemcpy", __FILE__, __LINE__);
         gpu_key_destroy(k);
@@ -227,6 +227,11 @@ cuzk_status gpu_key_create(gpu_key **out, unsigned device, const gpu_key_source 
     }
     *out = k;
     return CUZK_OK;
+}
+
+unsigned gpu_key_sections(const gpu_key *k) {
+    return (k->h ? 1u << GPU_H : 0) | (k->l ? 1u << GPU_L : 0) | (k->a ? 1u << GPU_A : 0) |
+           (k->b_g1 ? 1u << GPU_B_G1 : 0) | (k->b_g2 ? 1u << GPU_B_G2 : 0);
 }
 
 void gpu_key_destroy(gpu_key *k) {

@@ -47,6 +47,27 @@ void cuda_join_g2(g2 *out, const gpu_msm_sum *m, const void *bits);
 /* Fills a table block of gpu_ntt_elements(log2) elements. */
 void cuda_ntt_block(fr *block, unsigned log2, const ntt_root *root, fr *n_inverse, fr *z_inverse);
 
+/* ---- keys that are not whole on the device ---- */
+
+/* A key for resident_take: where its points are on the host, and which sections go to the device. */
+typedef struct key_on_device {
+    gpu_key_source source;
+    unsigned sections;
+} key_on_device;
+/* Most bytes for the device: what was set, or its memory less what the driver wants. */
+cuzk_status stream_limit(unsigned device, uint64_t *bytes, cuzk_error *err);
+/* The sections that fit beside shape and one proof within the limit: all, or as many as do, largest gain first; MEMORY
+ * with the numbers when shape and proof alone do not fit. */
+cuzk_status stream_sections(unsigned *sections, const gpu_key_source *k, uint64_t shape_bytes, uint64_t proof_bytes,
+                            uint64_t limit, cuzk_error *err);
+/* Bytes of a chunk when sections are missing (two are pinned on the host meanwhile); 0 for a whole key. */
+uint64_t stream_chunk_bytes(const gpu_key_source *k, unsigned sections, unsigned *chunks);
+/* gpu_proof_run with what is missing read from the key's host points on all threads; one at a time in the process.
+ * *held: bytes of pinned memory that stay until stream_leave, which is called once for each proof with *held not 0. */
+cuzk_status stream_run(gpu_proof *proof, const gpu_key_source *k, unsigned sections, uint64_t *held, pool *p,
+                       const cuzk_control *control, cuzk_error *err);
+void stream_leave(void);
+
 typedef struct shape_source {
     gpu_shape_source gpu;
     uint64_t *bitmaps; /* three of them */

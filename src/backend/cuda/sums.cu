@@ -20,17 +20,20 @@ template <class F> __device__ xyzz<F> sum_block(xyzz<F> v, xyzz<F> *shared) {
 }
 
 template <class F>
-__global__ void __launch_bounds__(THREADS) bit_sum_kernel(xyzz<F> *partial, const affine<F> *points, uint32_t first,
-                                                          const uint64_t *bits, ranked_bits mask, uint32_t n_words) {
+__global__ void __launch_bounds__(THREADS)
+    bit_sum_kernel(xyzz<F> *partial, const affine<F> *points, uint32_t first, const uint64_t *bits, ranked_bits mask,
+                   uint32_t n_words, uint32_t lo, uint32_t hi) {
     extern __shared__ uint8_t bit_sum_shared[];
     xyzz<F> acc = xyzz<F>::infinity();
     for (uint32_t w = blockIdx.x * blockDim.x + threadIdx.x; w < n_words; w += gridDim.x * blockDim.x) {
         uint64_t m = ~0ull, chosen = bits[w];
         uint32_t base = w * 64;
         if (mask.words) m = mask.words[w], base = mask.before[w];
+        base += first;
+        if (base >= hi || base + 64 <= lo) continue;
         for (chosen &= m; chosen; chosen &= chosen - 1) {
-            uint64_t below = (chosen & -chosen) - 1;
-            acc.add(fetch(points + first + base + __popcll(m & below)));
+            uint32_t at = base + __popcll(m & ((chosen & -chosen) - 1));
+            if (at >= lo && at < hi) acc.add(fetch(points + at));
         }
     }
     acc = sum_block(acc, reinterpret_cast<xyzz<F> *>(bit_sum_shared));
@@ -51,12 +54,14 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 template <class F>
-__global__ void __launch_bounds__(THREADS) join_kernel(xyzz<F> *sum, const xyzz<F> *partial, unsigned n) {
+__global__ void __launch_bounds__(THREADS) join_kernel(xyzz<F> *sum, const xyzz<F> *partial, unsigned n, bool more) {
     extern __shared__ uint8_t join_shared[];
     xyzz<F> acc = xyzz<F>::infinity();
     for (unsigned i = threadIdx.x; i < n; i += blockDim.x) acc.add(partial[i]);
     acc = sum_block(acc, reinterpret_cast<xyzz<F> *>(join_shared));
-    if (threadIdx.x == 0) *sum = acc;
+    if (threadIdx.x != 0) return;
+    if (more) acc.add(*sum);
+    *sum = acc;
 }
 
 __global__ void chosen_kernel(uint32_t *chosen, const uint64_t *bits, const uint64_t *mask, uint32_t n_words) {
@@ -122,7 +127,8 @@ cuzk_status bit_sum_enqueue(xyzz<F> *sum, const affine<F> *points, uint32_t firs
     xyzz<F> *partial = static_cast<xyzz<F> *>(work);
     size_t shared = THREADS / 2 * sizeof(xyzz<F>);
     if (n < FAST_FROM || bit_sum_fast_bytes<F>(n_words, n) > work_bytes) {
-        bit_sum_kernel<F><<<BLOCKS, THREADS, shared, stream>>>(partial, points, first, bits, mask, n_words);
+        bit_sum_kernel<F>
+            <<<BLOCKS, THREADS, shared, stream>>>(partial, points, first, bits, mask, n_words, 0, UINT32_MAX);
     } else {
         parts<F> p = lay_out<F>(n_words, n, work);
         partial = p.partial;
@@ -136,7 +142,19 @@ cuzk_status bit_sum_enqueue(xyzz<F> *sum, const affine<F> *points, uint32_t firs
         if (s != CUZK_OK) return s;
         rest_sum_kernel<F><<<BLOCKS, THREADS, shared, stream>>>(partial, p.twice, p.left + 1);
     }
-    join_kernel<F><<<1, THREADS, shared, stream>>>(sum, partial, BLOCKS);
+    join_kernel<F><<<1, THREADS, shared, stream>>>(sum, partial, BLOCKS, false);
+    CUDA_TRY(cudaGetLastError());
+    return CUZK_OK;
+}
+
+template <class F>
+cuzk_status bit_sum_range_enqueue(xyzz<F> *sum, const affine<F> *points, uint32_t first, const uint64_t *bits,
+                                  ranked_bits mask, uint32_t n_words, uint32_t lo, uint32_t hi, void *work,
+                                  cudaStream_t stream, cuzk_error *err) {
+    xyzz<F> *partial = static_cast<xyzz<F> *>(work);
+    size_t shared = THREADS / 2 * sizeof(xyzz<F>);
+    bit_sum_kernel<F><<<BLOCKS, THREADS, shared, stream>>>(partial, points, first, bits, mask, n_words, lo, hi);
+    join_kernel<F><<<1, THREADS, shared, stream>>>(sum, partial, BLOCKS, true);
     CUDA_TRY(cudaGetLastError());
     return CUZK_OK;
 }
@@ -145,6 +163,9 @@ cuzk_status bit_sum_enqueue(xyzz<F> *sum, const affine<F> *points, uint32_t firs
     template size_t bit_sum_bytes<F>();                                                                                \
     template size_t bit_sum_fast_bytes<F>(uint32_t, size_t);                                                           \
     template cuzk_status bit_sum_enqueue<F>(xyzz<F> *, const affine<F> *, uint32_t, const uint64_t *, ranked_bits,     \
-                                            uint32_t, size_t, void *, size_t, cudaStream_t, cuzk_error *);
+                                            uint32_t, size_t, void *, size_t, cudaStream_t, cuzk_error *);             \
+    template cuzk_status bit_sum_range_enqueue<F>(xyzz<F> *, const affine<F> *, uint32_t, const uint64_t *,            \
+                                                  ranked_bits, uint32_t, uint32_t, uint32_t, void *, cudaStream_t,     \
+                                                  cuzk_error *);
 INSTANTIATE(fp)
 INSTANTIATE(fp2)

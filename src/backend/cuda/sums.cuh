@@ -21,5 +21,10 @@ template <class F>
 cuzk_status bit_sum_enqueue(xyzz<F> *sum, const affine<F> *points, uint32_t first, const uint64_t *bits,
                             ranked_bits mask, uint32_t n_words, size_t n, void *work, size_t work_bytes,
                             cudaStream_t stream, cuzk_error *err);
+/* The same of the points with numbers from lo to below hi alone, added to *sum; work of bit_sum_bytes. */
+template <class F>
+cuzk_status bit_sum_range_enqueue(xyzz<F> *sum, const affine<F> *points, uint32_t first, const uint64_t *bits,
+                                  ranked_bits mask, uint32_t n_words, uint32_t lo, uint32_t hi, void *work,
+                                  cudaStream_t stream, cuzk_error *err);
 
 #endif
