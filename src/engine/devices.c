@@ -30,6 +30,7 @@ static cuzk_status add(cuzk_engine *e, const backend *b, unsigned number, bool i
     backend_device_info info = {0};
     if (b->version != BACKEND_VERSION) return cuzk_fail(err, CUZK_DEVICE, "backend %s has another version", b->name);
     if (b->device_info(number, &info, err)) return err->status;
+    if (b->self_test && b->self_test(number, NULL, err)) return err->status;
     d->b = b;
     d->number = number;
     d->index = (unsigned)e->n_devices;
@@ -57,7 +58,7 @@ static cuzk_status add_cuda(cuzk_engine *e, cuzk_error *err) {
     const backend *cuda = backend_cuda(&why);
     if (!strcmp(list, "auto")) {
         for (unsigned d = 0; cuda && d < cuda->device_count(); d++)
-            if (add(e, cuda, d, false, err)) return err->status;
+            if (add(e, cuda, d, false, err)) log_error("CUDA device %u is not used: %s", d, err->what);
         return CUZK_OK;
     }
     if (!strcmp(list, "cpu")) return CUZK_OK;
