@@ -297,6 +297,7 @@ typedef struct pick {
     engine_job *job; /* used: jobs_unuse (not for SYNTHESIZE: its attempt uses it) */
     attempt *attempt;
     uint64_t bytes; /* of the plan */
+    bool crowded;   /* PREPARE: many parsed jobs wait that come after this one; they are to give way */
     cuzk_error why;
 } pick;
 /* Under the lock: the next thing that a synthesis worker is to do. */

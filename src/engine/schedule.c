@@ -71,17 +71,19 @@ static size_t find_candidates(cuzk_engine *e) {
     return n;
 }
 
-/* Whether the job may be parsed now, n candidates being there. */
-static bool may_prepare(const cuzk_engine *e, const engine_job *j, size_t n) {
+/* Whether the job may be parsed now, n candidates being there. *crowded: others are to give way. */
+static bool may_prepare(const cuzk_engine *e, const engine_job *j, size_t n, bool *crowded) {
     unsigned waiting = 0;
     bool first = true;
+    *crowded = false;
     if (j->started) return true;
     for (size_t i = 0; i < n; i++) {
         const engine_job *o = e->candidates[i];
         if (o == j) first = waiting == 0;
         if (o != j && in_hand(o) && !o->started) waiting++;
     }
-    return waiting == 0 || (first && waiting < MOST_UNSTARTED);
+    *crowded = waiting >= MOST_UNSTARTED;
+    return waiting == 0 || first;
 }
 
 static partition *next_partition(engine_job *j, unsigned *k) {
@@ -142,7 +144,7 @@ void schedule_pick_locked(cuzk_engine *e, bool critical_only, pick *out) {
         if (j->blocked_at == e->rooms) return;
         if (j->prep) {
             if (pick_partition(e, j, out)) return;
-        } else if (may_prepare(e, j, n)) {
+        } else if (may_prepare(e, j, n, &out->crowded)) {
             j->preparing = true;
             j->uses++;
             out->what = PICK_PREPARE;

@@ -187,6 +187,7 @@ void *synthesis_lane(void *arg) {
             continue;
         }
         pthread_mutex_unlock(&e->lock);
+        if (p.what == PICK_PREPARE && p.crowded) prepare_give_way(e, p.job);
         if (p.what == PICK_PREPARE) prepare_job(e, p.job, l);
         if (p.what == PICK_FAIL) jobs_end(e, p.job, CUZK_JOB_FAILED, &p.why);
         if (p.what == PICK_SYNTHESIZE)
