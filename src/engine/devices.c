@@ -45,7 +45,7 @@ static cuzk_status add(cuzk_engine *e, const backend *b, unsigned number, bool i
     if (!is_cpu) {
         uint64_t total = info.free_bytes;
         if (e->o.device_memory_bytes && e->o.device_memory_bytes < total) total = e->o.device_memory_bytes;
-        if (e->o.device_memory_bytes && b->limit_memory) b->limit_memory(number, e->o.device_memory_bytes);
+        if (b->limit_memory) b->limit_memory(number, total); /* plans are made for what the budget holds */
         d->memory = budget_create(total, 0, NULL, NULL, err);
         if (!d->memory) return err->status;
     }
