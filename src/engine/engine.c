@@ -305,6 +305,7 @@ cuzk_status engine_start(cuzk_engine **out, const cuzk_engine_options *options, 
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
     pthread_mutex_init(&e->lock, NULL);
     pthread_cond_init(&e->changed, &clock);
+    pthread_cond_init(&e->follow, NULL);
     pthread_condattr_destroy(&clock);
     e->st = setup->store;
     e->fault_release_early = setup->fault_release_early;
@@ -423,6 +424,7 @@ static void engine_free(cuzk_engine *e) {
     free(e->kinds);
     free_options(e);
     pthread_cond_destroy(&e->changed);
+    pthread_cond_destroy(&e->follow);
     pthread_mutex_destroy(&e->lock);
     free(e);
 }

@@ -190,6 +190,10 @@ struct cuzk_engine {
 
     pthread_mutex_t lock;
     pthread_cond_t changed; /* monotonic clock */
+    /* Of the idle synthesis workers one alone waits for changes; the others wait to follow it, so that many of them cost
+     * nothing. */
+    pthread_cond_t follow;
+    bool led;
     uint64_t generation;
     /* How often bytes of the host may have come free. Who was refused waits for this, not for the generation: otherwise
      * two that wait for bytes would wake each other without end by asking. */

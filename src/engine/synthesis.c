@@ -175,17 +175,34 @@ static void synthesize(cuzk_engine *e, attempt *a, uint64_t bytes, lane *l) {
     pthread_mutex_unlock(&e->lock);
 }
 
+/* Under the lock: the next thing to do; false when the engine stops. Whoever comes looks for itself before it waits,
+ * and whoever leaves the lead wakes one that follows, which looks in its turn. */
+static bool next_locked(cuzk_engine *e, const lane *l, pick *p) {
+    while (!e->stopping) {
+        schedule_pick_locked(e, l->critical_only, p);
+        if (p->what != PICK_NONE) {
+            if (!e->led) pthread_cond_signal(&e->follow);
+            return true;
+        }
+        if (l->critical_only) {
+            engine_wait_locked(e, -1);
+        } else if (e->led) {
+            pthread_cond_wait(&e->follow, &e->lock);
+        } else {
+            e->led = true;
+            engine_wait_locked(e, -1);
+            e->led = false;
+        }
+    }
+    pthread_cond_broadcast(&e->follow);
+    return false;
+}
+
 void *synthesis_lane(void *arg) {
     lane *l = arg;
     cuzk_engine *e = l->engine;
     pthread_mutex_lock(&e->lock);
-    while (!e->stopping) {
-        pick p;
-        schedule_pick_locked(e, l->critical_only, &p);
-        if (p.what == PICK_NONE) {
-            engine_wait_locked(e, -1);
-            continue;
-        }
+    for (pick p; next_locked(e, l, &p);) {
         pthread_mutex_unlock(&e->lock);
         if (p.what == PICK_PREPARE && p.crowded) prepare_give_way(e, p.job);
         if (p.what == PICK_PREPARE) prepare_job(e, p.job, l);
