@@ -72,6 +72,8 @@ inline take(n, c) {
 
 /* ---- the engine's generation, and its rooms ---- */
 bool awake[WORKERS]; /* the generation was raised since the worker read it */
+bool led;             /* of the idle workers for all jobs one waits for the generation, the others for its place */
+bool follow[WORKERS]; /* waits to follow */
 bool stale[WORKERS]; /* the rooms were raised since the worker read them */
 bool blocked[JOBS];  /* refused, and the rooms not raised since what the refused one had read */
 byte tries;
@@ -194,7 +196,7 @@ inline not_taking() {
 
 proctype worker(byte me; bool only_critical) {
     byte j, i, v, passes;
-    bool got, load, early, c;
+    bool got, load, early, c, leads, follows;
     do
     :: atomic {
         pick(only_critical);
@@ -202,7 +204,14 @@ proctype worker(byte me; bool only_critical) {
         awake[me] = false;
         if
         :: j != NONE ->
-            pending[j] = false; taking[critical(j)] = true
+            pending[j] = false; taking[critical(j)] = true;
+            if /* the lead is free: one that follows looks in its turn */
+            :: !led && follow[0] -> follow[0] = false
+            :: !led && !follow[0] && follow[1] -> follow[1] = false
+            :: else
+            fi
+        :: j == NONE && !only_critical && led -> follow[me] = true; follows = true
+        :: j == NONE && !only_critical && !led -> led = true; leads = true
         :: else
         fi
        }
@@ -211,7 +220,9 @@ proctype worker(byte me; bool only_critical) {
             if
             :: only_critical && done[0] -> break
             :: done[0] && done[1] && done[2] && done[3] -> break
-            :: awake[me] -> skip /* sleeps until then */
+            :: only_critical && awake[me] -> skip /* sleeps until then */
+            :: leads && awake[me] -> atomic { led = false; leads = false }
+            :: follows && !follow[me] -> follows = false /* was signalled */
             fi
        :: else ->
             c = critical(j);
