@@ -360,8 +360,7 @@ void *device_lane(void *arg) {
 
 /* ---- faults ---- */
 
-/* Queued attempts that no device suits any more go back; their partitions are looked at anew. */
-static attempt *requeue_locked(cuzk_engine *e) {
+attempt *devices_requeue_locked(cuzk_engine *e) {
     attempt *chain = NULL, *next;
     for (attempt *a = e->queue; a; a = next) {
         next = a->next;
@@ -385,9 +384,9 @@ attempt *device_fault_locked(cuzk_engine *e, engine_dev *d, const char *what, bo
     if (d->quarantined || d->is_cpu) return NULL;
     if (!at_once && d->fault_weight < FAULT_LIMIT && d->wrong_proofs < WRONG_PROOFS) return NULL;
     d->quarantined = true;
-    snprintf(d->why, sizeof d->why, "%s", what);
+    snprintf(d->why, sizeof d->why, "%.159s", what);
     log_error("device %s is in quarantine: %s", d->id, d->why);
     trace_record(e->events, TRACE_QUARANTINED, 0, TRACE_NO_PARTITION, d->id);
     engine_room_locked(e); /* its work may go where other bytes are needed */
-    return requeue_locked(e);
+    return devices_requeue_locked(e);
 }

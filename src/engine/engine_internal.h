@@ -190,8 +190,8 @@ struct cuzk_engine {
 
     pthread_mutex_t lock;
     pthread_cond_t changed; /* monotonic clock */
-    /* Of the idle synthesis workers one alone waits for changes; the others wait to follow it, so that many of them cost
-     * nothing. */
+    /* Of the idle synthesis workers one alone waits for changes; the others wait to follow it, so that many of them
+     * cost nothing. */
     pthread_cond_t follow;
     bool led;
     uint64_t generation;
@@ -335,6 +335,10 @@ cuzk_status devices_open(cuzk_engine *e, const engine_setup *setup, cuzk_error *
 void devices_close(cuzk_engine *e);
 void *device_lane(void *arg);
 void devices_queue_locked(cuzk_engine *e, attempt *a);
+/* Under the lock: queued attempts that no device suits any more go back; their partitions are looked at anew. After a
+ * device was put in quarantine, and after one was queued, as its device may have gone while its witness was made.
+ * Returned are those to be freed without the lock, chained. */
+attempt *devices_requeue_locked(cuzk_engine *e);
 /* Where a partition may be proved now: the class and the host bytes it takes there, or false with why. */
 bool devices_class_locked(cuzk_engine *e, const engine_job *j, const partition *p, device_class *cls,
                           uint64_t *host_bytes, cuzk_error *why);

@@ -166,8 +166,15 @@ static void synthesize(cuzk_engine *e, attempt *a, uint64_t bytes, lane *l) {
     } else {
         pthread_mutex_lock(&e->lock);
         wanted = hand_over_locked(a, cpu_monotonic_seconds() - start, &early);
+        attempt *chain = devices_requeue_locked(e);
+        if (chain) engine_changed_locked(e);
         pthread_mutex_unlock(&e->lock);
         if (!wanted) attempt_free(a);
+        while (chain) {
+            attempt *next = chain->next;
+            attempt_free(chain);
+            chain = next;
+        }
         budget_release(&early);
     }
     pthread_mutex_lock(&e->lock);

@@ -132,6 +132,37 @@ static void last_device_dies(void **state) {
     close_engine();
 }
 
+/* The device goes while a witness is made for it: the witness goes, the partition goes to the CPU. */
+static bool synthesizing(void *user) {
+    engine_view v = look();
+    bool yes = false;
+    for (size_t i = 0; i < v.n_jobs; i++)
+        for (unsigned k = 0; v.jobs[i].partitions && k < v.jobs[i].n_partitions; k++)
+            yes |= v.jobs[i].partitions[k].state == PARTITION_SYNTHESIZING;
+    engine_view_free(&v);
+    (void)user;
+    return yes;
+}
+
+static void device_dies_during_synthesis(void **state) {
+    (void)state;
+    cuzk_engine_options o = engine_case_options();
+    o.attempts = 5;
+    open_engine(quick(1), true, o);
+    submit("warm", 1, 1, CUZK_DEVICE_DEFAULT); /* the key is there afterwards */
+    engine_case_expect(engine, "warm", CUZK_JOB_COMPLETED, 1024, 1, 1);
+    backend_sim_faults(0, &(sim_faults){.dead = true});
+    char *request = toy_request(1024, 1, 7, -1, 1500);
+    cuzk_submission s = engine_case_toy("slow", request);
+    engine_case_submit(engine, &s, false);
+    assert_true(engine_case_until(synthesizing, NULL));
+    submit("quick", 4, 5, CUZK_DEVICE_DEFAULT); /* its failures put the device into quarantine */
+    engine_case_expect(engine, "quick", CUZK_JOB_COMPLETED, 1024, 4, 5);
+    engine_case_expect(engine, "slow", CUZK_JOB_COMPLETED, 1024, 1, 7);
+    free(request);
+    close_engine();
+}
+
 /* Allocations and launches that fail now and then: every job ends well. */
 static void faults_now_and_then(void **state) {
     (void)state;
@@ -350,15 +381,11 @@ static void shared_in_the_device(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(on_devices),
-        cmocka_unit_test(dead_device),
-        cmocka_unit_test(last_device_dies),
-        cmocka_unit_test(faults_now_and_then),
-        cmocka_unit_test(wrong_results),
-        cmocka_unit_test(hanging_device),
-        cmocka_unit_test(cancelled_in_mid_proof),
-        cmocka_unit_test(device_too_small),
-        cmocka_unit_test(shared_in_the_device),
+        cmocka_unit_test(on_devices),          cmocka_unit_test(dead_device),
+        cmocka_unit_test(last_device_dies),    cmocka_unit_test(device_dies_during_synthesis),
+        cmocka_unit_test(faults_now_and_then), cmocka_unit_test(wrong_results),
+        cmocka_unit_test(hanging_device),      cmocka_unit_test(cancelled_in_mid_proof),
+        cmocka_unit_test(device_too_small),    cmocka_unit_test(shared_in_the_device),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
