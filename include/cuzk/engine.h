@@ -59,7 +59,8 @@ typedef struct cuzk_engine_options {
     size_t n_circuits;
     unsigned attempts;            /* tries of a partition before its job fails; 0: 3 */
     double device_timeout;        /* seconds after which a device that does not answer counts as hung; 0: 600 */
-    double starvation_seconds;    /* a job older than this goes before others of HIGH and below; 0: 1800 */
+    double starvation_seconds;    /* a job older than this goes before all below HIGH, and has one turn in
+                                     eight of HIGH; 0: 1800 */
     double idle_eviction_seconds; /* keys and shapes unused for so long may be evicted under pressure; 0: 300 */
     double retention_seconds;     /* finished jobs are kept so long; 0: 86400 */
 } cuzk_engine_options;

@@ -83,7 +83,7 @@ const config_row config_rows[] = {
     {"scheduler", "attempts", CONFIG_COUNT, AT(attempts), "3", 1, 100, NULL, true,
      "Tries of a partition before its job fails.\n"},
     {"scheduler", "starvation", CONFIG_SECONDS, AT(starvation), "\"30m\"", 1, DAYS(365), NULL, true,
-     "A job that has waited so long goes before others of high priority and below.\n"},
+     "A job that has waited so long goes before all below high priority, and has one turn in eight of those.\n"},
 
     {"srs", "param_cache", CONFIG_TEXT, AT(param_cache), "\"\"", 0, 0, NULL, false,
      "Folder of the official key files. Empty: $FIL_PROOFS_PARAMETER_CACHE, else\n"

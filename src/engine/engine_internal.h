@@ -205,7 +205,8 @@ struct cuzk_engine {
     engine_job *oldest, *newest, *live_first, *live_last;
     engine_job **candidates; /* schedule_pick_locked's */
     size_t candidates_room;
-    bool taking[2]; /* a worker asks for a partition's bytes: [critical] */
+    unsigned high_in_row; /* partitions of HIGH jobs begun since one below */
+    bool taking[2];       /* a worker asks for a partition's bytes: [critical] */
     circuit_plan *plans;
     engine_job *buckets[JOB_BUCKETS], *by_seq[JOB_BUCKETS];
     uint64_t last_seq;
@@ -310,7 +311,9 @@ void schedule_pick_locked(cuzk_engine *e, bool critical_only, pick *out);
  * will get them: it was refused several times although nothing was under way, so that what is missing is taken for
  * good, by pinned keys for example. */
 bool schedule_refused_locked(cuzk_engine *e, engine_job *j, uint64_t seen);
-/* Whether a goes before b. */
+/* Under the lock: a partition of this job begins. */
+void schedule_began_locked(cuzk_engine *e, const engine_job *j);
+/* Under the lock: whether a goes before b. */
 bool schedule_before(const cuzk_engine *e, const engine_job *a, const engine_job *b, double now);
 static inline bool schedule_is_critical(const engine_job *j) {
     return j->priority == CUZK_PRIORITY_CRITICAL;

@@ -1,9 +1,11 @@
 /* What is done next: see engine/engine_internal.h.
  *
- * Order: critical jobs, then by priority, deadline, age; a job that has waited too long counts as HIGH. Within a job,
- * partitions in their order. Bytes are given out strictly in this order: while the first who wants some cannot have
- * them, nobody after it gets any, so that nobody is starved by smaller ones. Whoever waits for something else than
- * bytes (its input is being parsed, its key is being loaded, the queue of its devices is full) is overtaken.
+ * Order: critical jobs, then by priority, deadline, age. A job that has waited too long goes before all below HIGH; and
+ * before HIGH once in TURNS partitions of those, so that a backlog does not hold up what has a time to keep, and urgent
+ * work without end does not starve the rest. Within a job, partitions in their order. Bytes are given out strictly in
+ * this order: while the first who wants some cannot have them, nobody after it gets any, so that nobody is starved by
+ * smaller ones. Whoever waits for something else than bytes (its input is being parsed, its key is being loaded, the
+ * queue of its devices is full) is overtaken.
  *
  * Only jobs that run, and one more, have their input parsed.
  */
@@ -15,9 +17,19 @@
 
 #define MOST_UNSTARTED 4u /* parsed and not begun, when more urgent jobs keep coming */
 
+#define TURNS 8u
+
 static unsigned rank(const cuzk_engine *e, const engine_job *j, double now) {
-    if (j->priority >= CUZK_PRIORITY_HIGH) return j->priority;
-    return now - j->submitted_mono > e->o.starvation_seconds ? CUZK_PRIORITY_HIGH : j->priority;
+    if (j->priority >= CUZK_PRIORITY_HIGH || now - j->submitted_mono <= e->o.starvation_seconds)
+        return 2u * j->priority;
+    return e->high_in_row >= TURNS ? 2u * CUZK_PRIORITY_HIGH + 1 : 2u * CUZK_PRIORITY_HIGH - 1;
+}
+
+void schedule_began_locked(cuzk_engine *e, const engine_job *j) {
+    if (j->priority < CUZK_PRIORITY_HIGH)
+        e->high_in_row = 0;
+    else if (j->priority == CUZK_PRIORITY_HIGH)
+        e->high_in_row++;
 }
 
 bool schedule_before(const cuzk_engine *e, const engine_job *a, const engine_job *b, double now) {

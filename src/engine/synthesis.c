@@ -108,6 +108,7 @@ static void begin_locked(attempt *a, lane *l) {
         k->running++;
         j->state = CUZK_JOB_RUNNING;
     }
+    schedule_began_locked(e, j);
     a->started = now;
     lane_busy_locked(l, j, a->partition);
     engine_changed_locked(e);
