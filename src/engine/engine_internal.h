@@ -17,7 +17,7 @@
 #include "engine/engine.h"
 
 #define KEPT_ENDED_JOBS 100u /* in views */
-#define BURSTS_MAX_RUNS 3u   /* processes that may die of one job */
+#define DEATHS_MAX 10u       /* of processes while they work on one job */
 
 typedef struct engine_job engine_job;
 typedef struct engine_dev engine_dev;

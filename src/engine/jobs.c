@@ -380,7 +380,7 @@ cuzk_status jobs_restore(cuzk_engine *e, cuzk_error *err) {
         if (!j->kind_code) {
             cuzk_fail(&why, CUZK_USAGE, "this program has no such proof kind any more");
             cuzk_fail_found(&why, "%s", j->kind);
-        } else if (j->runs >= BURSTS_MAX_RUNS) {
+        } else if (j->runs >= DEATHS_MAX) {
             cuzk_fail(&why, CUZK_INTERNAL, "the program died %u times while it worked on this job", j->runs);
             cuzk_fail_hint(&why, "submit it again to try anew; the system's log may say why the program died");
         } else {

@@ -22,7 +22,7 @@ class Kill9(DaemonTest):
         d.submit("warm", WINNING)
         d.wait("warm")
         proof_seconds = time.monotonic() - begin
-        accepted, results, died, number = {}, {}, 0, 0
+        accepted, results, number = {}, {}, 0
         for k in range(n):
             while len(accepted) - len(results) < jobs:
                 job, number = f"job {number}", number + 1
@@ -37,10 +37,7 @@ class Kill9(DaemonTest):
                 state = there[job]["state"]
                 if job in results:
                     self.assertEqual(state, "completed", f"round {k}: {job}")
-                if state == "failed":  # it ran in three processes that were killed; the client tries again
-                    self.assertIn("died", there[job]["error"])
-                    died += 1
-                    d.submit(job, accepted[job])
+                self.assertIn(state, ("queued", "running", "completed"), f"round {k}: {job}: {there[job]['error']}")
                 if state == "completed" and job not in results:
                     results[job] = bytes.fromhex(d.wait(job)["proof_hex"])
         for job in accepted:
@@ -58,4 +55,4 @@ class Kill9(DaemonTest):
         self.assertEqual(completed, len(accepted) + len(INPUTS) + 1)
         for table in ("payload", "payload_piece", "proof"):
             self.assertEqual(d.rows(f"SELECT count(*) FROM {table}"), [(0,)])
-        print(f"{n} kills, {len(accepted)} jobs, {died} given up after three deaths and tried again", flush=True)
+        print(f"{n} kills, {len(accepted)} jobs", flush=True)

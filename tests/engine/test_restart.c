@@ -122,7 +122,7 @@ static void deadly_job(void **state) {
     cuzk_job_result r;
     cuzk_error err;
     store_case_open(&kept);
-    leave_job("deadly", 3, NULL, 0);
+    leave_job("deadly", 10, NULL, 0);
     open_engine();
     assert_int_equal(cuzk_engine_await(engine, "deadly", 60, &r, &err), CUZK_OK);
     assert_int_equal(r.state, CUZK_JOB_FAILED);
