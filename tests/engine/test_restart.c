@@ -126,7 +126,7 @@ static void deadly_job(void **state) {
     open_engine();
     assert_int_equal(cuzk_engine_await(engine, "deadly", 60, &r, &err), CUZK_OK);
     assert_int_equal(r.state, CUZK_JOB_FAILED);
-    assert_non_null(strstr(r.error.what, "died 3 times"));
+    assert_non_null(strstr(r.error.what, "died 10 times"));
     cuzk_engine_stop(engine, 0);
     store_case_close(&kept);
 }
