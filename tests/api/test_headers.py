@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Every public header compiles alone, as C11 and as C++11, without warnings; all_headers.cpp uses them from C++."""
+import os
 import pathlib
 import shutil
 import subprocess
@@ -21,7 +22,7 @@ def main():
     cc, cxx = shutil.which("cc") or shutil.which("gcc"), shutil.which("c++") or shutil.which("g++")
     if not cc or not cxx:
         print("no C or no C++ compiler")
-        return 77
+        return 1 if os.environ.get("CUZK_NO_SKIP") else 77
     headers = sorted((ROOT / "include/cuzk").glob("*.h"))
     ok = len(headers) >= 10
     with tempfile.TemporaryDirectory() as t:

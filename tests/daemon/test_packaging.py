@@ -1,4 +1,5 @@
 """What packaging/ holds fits the program."""
+import os
 import pathlib
 import re
 import shutil
@@ -41,7 +42,7 @@ class Packaging(unittest.TestCase):
         self.assertEqual(named, live)
 
     def test_unit(self):
-        if not shutil.which("systemd-analyze"):
+        if not shutil.which("systemd-analyze") and not os.environ.get("CUZK_NO_SKIP"):
             self.skipTest("no systemd-analyze")
         with tempfile.TemporaryDirectory() as folder:
             unit = pathlib.Path(folder, "cuzk.service")

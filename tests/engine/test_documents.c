@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "engine/documents.h"
+#include "ref/lacks.h"
 
 static const char hostile_id[] = "a\"b\\c\n<img src=x>\x01\xff";
 
@@ -290,7 +291,7 @@ static void metrics_have_the_values(void **state) {
 
 static void promtool_takes_the_metrics(void **state) {
     (void)state;
-    if (system("promtool --version >/dev/null 2>&1") != 0) skip();
+    if (test_lacks("promtool (package prometheus)", "promtool --version >/dev/null 2>&1")) skip();
     engine_view full = picture(), empty = {0};
     const engine_view *const views[] = {&full, &empty};
     for (int i = 0; i < 2; i++) {

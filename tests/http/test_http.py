@@ -1,8 +1,10 @@
 """The daemon's HTTP side after real proofs: documents, metrics as documented, stages that add up, streams, many clients."""
 import json
+import os
 import re
 import shutil
 import subprocess
+import sys
 import threading
 
 import http_test
@@ -81,7 +83,8 @@ class AfterProofs(http_test.HttpTest):
         self.assertLess(values["process_resident_memory_bytes"][""], budget)
 
     def promtool(self, site):
-        if not shutil.which("promtool"):
+        if not shutil.which("promtool") and not os.environ.get("CUZK_NO_SKIP"):
+            print("promtool is not installed: the metrics are not checked by it", file=sys.stderr)
             return
         p = subprocess.run(["promtool", "check", "metrics"], input=site.get("/metrics")[2], text=True,
                            capture_output=True)

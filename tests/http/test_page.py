@@ -1,5 +1,6 @@
 """The live page in a real browser: a job appears, its partition moves through the lanes, it ends; ids stay text; light,
 dark and narrow; the daemon going and coming back. Screenshots go to the build folder (page-*.png)."""
+import os
 import pathlib
 import sys
 import time
@@ -10,7 +11,7 @@ from daemon_test import CUZK, WINDOW, WINNING, Input
 
 if not browser.find():
     print("no Chromium on this machine")
-    sys.exit(77)
+    sys.exit(1 if os.environ.get("CUZK_NO_SKIP") else 77)
 
 PICTURES = pathlib.Path(CUZK).parent
 HOSTILE = '<img src=x onerror="document.title=1">&amp;"\'</td>'

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "math/math_vectors.h"
 #include "math/pairing.h"
+#include "ref/lacks.h"
 
 static void put_fp(FILE *f, const fp *a) {
     uint8_t b[48];
@@ -79,10 +80,7 @@ static void multiple_pair(g1_affine *p, g2_affine *q) {
 
 static void against_pari(void **state) {
     (void)state;
-    if (system("command -v gp >/dev/null 2>&1") != 0) {
-        printf("SKIPPED: gp (package pari-gp) is not installed\n");
-        skip();
-    }
+    if (test_lacks("gp (package pari-gp)", "command -v gp >/dev/null 2>&1")) skip();
     char script[] = "/tmp/cuzk-pairing-XXXXXX", command[128], line[256];
     int fd = mkstemp(script);
     assert_true(fd >= 0);
