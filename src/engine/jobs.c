@@ -291,10 +291,14 @@ void jobs_save_unsaved(cuzk_engine *e) {
         free(j->proofs);
         j->proofs = NULL;
     }
-    if (all && e->trouble[0]) {
-        e->trouble[0] = 0;
-        engine_changed_locked(e);
-    }
+    bool asks = all && e->trouble[0];
+    pthread_mutex_unlock(&e->lock);
+    /* Nothing waits to be put: a job may have been refused for it, and the next would be, too. */
+    cuzk_error ignored;
+    if (!asks || e->st->ops->probe(e->st, &ignored)) return;
+    pthread_mutex_lock(&e->lock);
+    e->trouble[0] = 0;
+    engine_changed_locked(e);
     pthread_mutex_unlock(&e->lock);
 }
 
@@ -376,8 +380,12 @@ cuzk_status jobs_restore(cuzk_engine *e, cuzk_error *err) {
     if (r.status) return cuzk_fail(err, r.status, "no memory for the store's jobs");
     for (engine_job *j = e->live_first, *next; j; j = next) {
         cuzk_error why;
+        cuzk_job_state end = CUZK_JOB_FAILED;
         next = j->live_after;
-        if (!j->kind_code) {
+        if (jobs_find_locked(e, j->id) != j) { /* the process died before it was told, or somebody awaited it then */
+            cuzk_fail(&why, CUZK_CANCELLED, "a newer submission of the same id took its place");
+            end = CUZK_JOB_CANCELLED;
+        } else if (!j->kind_code) {
             cuzk_fail(&why, CUZK_USAGE, "this program has no such proof kind any more");
             cuzk_fail_found(&why, "%s", j->kind);
         } else if (j->runs >= DEATHS_MAX) {
@@ -386,7 +394,7 @@ cuzk_status jobs_restore(cuzk_engine *e, cuzk_error *err) {
         } else {
             continue;
         }
-        jobs_end(e, j, CUZK_JOB_FAILED, &why);
+        jobs_end(e, j, end, &why);
     }
     return CUZK_OK;
 }

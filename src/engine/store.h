@@ -50,6 +50,8 @@ typedef struct store_ops {
     cuzk_status (*each)(store *s, void (*each)(void *user, const store_job *job), void *user, cuzk_error *err);
     /* Finished jobs older than this time (seconds since the epoch) go. */
     cuzk_status (*purge)(store *s, double before, uint64_t *gone, cuzk_error *err);
+    /* Whether it can be written to now: DISK, IO. Leaves no trace. */
+    cuzk_status (*probe)(store *s, cuzk_error *err);
     void (*close)(store *s);
 } store_ops;
 

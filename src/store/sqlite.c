@@ -375,6 +375,10 @@ static cuzk_status purge(store *base, double before, uint64_t *gone, cuzk_error 
     return s;
 }
 
+static cuzk_status probe(store *base, cuzk_error *err) {
+    return db_probe(&of(base)->write, err);
+}
+
 static void close_store(store *base) {
     sqlite_store *s = of(base);
     db_close(&s->read);
@@ -395,6 +399,7 @@ static const store_ops ops = {.put = put,
                               .attempt = attempt,
                               .each = each_job,
                               .purge = purge,
+                              .probe = probe,
                               .close = close_store};
 
 /* ---- opening ---- */

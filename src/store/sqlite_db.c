@@ -167,6 +167,15 @@ cuzk_status db_end(db *d, cuzk_status s, cuzk_error *err) {
     return s;
 }
 
+cuzk_status db_probe(db *d, cuzk_error *err) {
+    char text[48];
+    snprintf(text, sizeof text, "PRAGMA user_version = %d", SCHEMA_VERSION);
+    cuzk_status s = db_begin(d, err);
+    if (s != CUZK_OK) return s;
+    s = db_run(d, err, "cannot write", text, "");
+    return db_end(d, s, err);
+}
+
 /* ---- opening ---- */
 
 cuzk_status db_open(db *d, const char *path, cuzk_error *err) {

@@ -41,6 +41,9 @@ cuzk_status db_run(db *d, cuzk_error *err, const char *action, const char *sql, 
 /* *got tells whether there is a row. The end and a failure both finalize the statement and set it to NULL. */
 cuzk_status db_next(db *d, sqlite3_stmt **statement, bool *got, const char *action, cuzk_error *err);
 
+/* Writes a page anew as it is. */
+cuzk_status db_probe(db *d, cuzk_error *err);
+
 /* A transaction: begin enters, end leaves. end commits when s is OK, else undoes all; returns s, or why
  * the commit failed. */
 cuzk_status db_begin(db *d, cuzk_error *err);

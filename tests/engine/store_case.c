@@ -60,6 +60,10 @@ static cuzk_status purge(store *s, double before, uint64_t *gone, cuzk_error *er
     return INNER(s)->ops->purge(INNER(s), before, gone, err);
 }
 
+static cuzk_status probe(store *s, cuzk_error *err) {
+    return failing(s, err);
+}
+
 static void stay_open(store *s) {
     (void)s;
 }
@@ -77,6 +81,7 @@ void store_case_open(store_case *s) {
         .attempt = attempt,
         .each = each_job,
         .purge = purge,
+        .probe = probe,
         .close = stay_open,
     };
     cuzk_error err;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include <unistd.h>
 #include "engine/engine_case.h"
 #include "engine/store_case.h"
 #include "engine/view.h"
@@ -78,10 +79,10 @@ static void resumed(void **state) {
 }
 
 /* A row of a job that is in the store as a process left it. */
-static void leave_job(const char *id, unsigned runs, const uint8_t *proofs, unsigned n) {
+static void leave_job(uint64_t seq, const char *id, unsigned runs, const uint8_t *proofs, unsigned n) {
     cuzk_error err;
     cuzk_submission s = engine_case_toy(id, "{\"partitions\": 3, \"start\": 2}");
-    store_job row = {.seq = 40,
+    store_job row = {.seq = seq,
                      .request_id = id,
                      .kind = "toy",
                      .circuit = "",
@@ -91,7 +92,7 @@ static void leave_job(const char *id, unsigned runs, const uint8_t *proofs, unsi
                      .runs = runs};
     assert_int_equal(kept.inner->ops->put(kept.inner, &row, &s, &err), CUZK_OK);
     for (unsigned k = 0; k < n; k++)
-        assert_int_equal(kept.inner->ops->put_proof(kept.inner, 40, k, proofs + k * 192, &err), CUZK_OK);
+        assert_int_equal(kept.inner->ops->put_proof(kept.inner, seq, k, proofs + k * 192, &err), CUZK_OK);
 }
 
 /* Proofs in the store that are not this job's are found when all are verified together, and made again. */
@@ -105,7 +106,7 @@ static void wrong_proofs_in_the_store(void **state) {
     assert_int_equal(cuzk_engine_await(engine, "source", 60, &r, &err), CUZK_OK);
     assert_int_equal(r.state, CUZK_JOB_COMPLETED);
     cuzk_engine_stop(engine, 0);
-    leave_job("left", 1, r.proof, 3);
+    leave_job(40, "left", 1, r.proof, 3);
     cuzk_job_result_free(&r);
     open_engine();
     engine_case_expect(engine, "left", CUZK_JOB_COMPLETED, 1024, 3, 2);
@@ -117,12 +118,31 @@ static void wrong_proofs_in_the_store(void **state) {
     store_case_close(&kept);
 }
 
+/* The process died after a job was in the store and before the one that it superseded was told: only the newer goes on.
+ */
+static void superseded_in_the_store(void **state) {
+    (void)state;
+    cuzk_job_result r;
+    cuzk_error err;
+    store_case_open(&kept);
+    leave_job(40, "twice", 1, NULL, 0);
+    leave_job(41, "twice", 0, NULL, 0);
+    open_engine();
+    engine_case_expect(engine, "twice", CUZK_JOB_COMPLETED, 1024, 3, 2);
+    assert_int_equal(engine_await_seq(engine, 40, 20, &r, &err), CUZK_OK);
+    assert_int_equal(r.state, CUZK_JOB_CANCELLED);
+    assert_int_equal(atomic_load(&kept.completes), 1);
+    assert_int_equal(atomic_load(&kept.proofs), 3);
+    cuzk_engine_stop(engine, 0);
+    store_case_close(&kept);
+}
+
 static void deadly_job(void **state) {
     (void)state;
     cuzk_job_result r;
     cuzk_error err;
     store_case_open(&kept);
-    leave_job("deadly", 10, NULL, 0);
+    leave_job(40, "deadly", 10, NULL, 0);
     open_engine();
     assert_int_equal(cuzk_engine_await(engine, "deadly", 60, &r, &err), CUZK_OK);
     assert_int_equal(r.state, CUZK_JOB_FAILED);
@@ -174,6 +194,13 @@ static void full_disk(void **state) {
     assert_false(no_trouble(NULL));
     atomic_store(&kept.failing, 0);
     assert_true(engine_case_until(no_trouble, NULL));
+    /* Nothing waits to be put, and the disk is full all the same. */
+    atomic_store(&kept.failing, CUZK_DISK);
+    assert_int_equal(cuzk_engine_submit(engine, &s, &ticket, &err), CUZK_DISK);
+    usleep(2500000);
+    assert_false(no_trouble(NULL));
+    atomic_store(&kept.failing, 0);
+    assert_true(engine_case_until(no_trouble, NULL));
     engine_case_submit(engine, &s, false);
     engine_case_expect(engine, "new", CUZK_JOB_COMPLETED, 1024, 1, 1);
     cuzk_engine_stop(engine, 0);
@@ -185,8 +212,11 @@ static void full_disk(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(resumed),    cmocka_unit_test(wrong_proofs_in_the_store),
-        cmocka_unit_test(deadly_job), cmocka_unit_test(stopped_is_not_dead),
+        cmocka_unit_test(resumed),
+        cmocka_unit_test(wrong_proofs_in_the_store),
+        cmocka_unit_test(superseded_in_the_store),
+        cmocka_unit_test(deadly_job),
+        cmocka_unit_test(stopped_is_not_dead),
         cmocka_unit_test(full_disk),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -368,6 +368,7 @@ static void disk_full(void **state) {
     memset(large, 'x', (3 << 20) - 1);
     large[(3 << 20) - 1] = 0;
     store_job j = job_of(10);
+    OK(s->ops->probe(s, &err));
     assert_int_equal(put_text(s, &j, large, "", &err), CUZK_DISK);
     assert_non_null(strstr(err.what, "full"));
     assert_non_null(strstr(err.where, "jobs.db"));
@@ -375,6 +376,9 @@ static void disk_full(void **state) {
     seen x = {0};
     OK(s->ops->each(s, note_job, &x, &err)); /* reading goes on */
     assert_int_equal(x.n, 2);
+    small.rlim_cur = 4096;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(s->ops->probe(s, &err), CUZK_DISK);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
     OK(put_text(s, &j, large, "", &err));
     x.n = 0;
