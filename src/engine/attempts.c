@@ -102,6 +102,7 @@ static bool try_again_locked(attempt *a, const cuzk_error *why, bool wrong_proof
     cuzk_engine *e = a->engine;
     engine_job *j = a->job;
     partition *p = &j->partitions[a->partition];
+    if (!(a->started > 0)) p->attempts++; /* its bytes or its key could not be had: not counted where it begins */
     bool again = worth_another(a, p, why, wrong_proof) && p->attempts < e->o.attempts;
     p->current = NULL;
     j->n_active--;

@@ -23,26 +23,29 @@ uint64_t engine_wait_begin(cuzk_engine *e, const char *job_id) {
     return seq;
 }
 
-/* When the last waiter of a superseded job goes, the job goes. */
-static void wait_over(cuzk_engine *e, engine_job *j) {
+/* When the last waiter of a superseded job goes, the job goes; and so when the last one wishes it. */
+static void wait_over(cuzk_engine *e, engine_job *j, bool wishes_end) {
     cuzk_error why;
     pthread_mutex_lock(&e->lock);
     j->waiters--;
-    bool drop = j->superseded && !j->waiters && !jobs_ended(j) && !j->ending && !e->stopping;
-    if (drop) e->superseded++;
+    bool superseded = j->superseded;
+    bool drop = (superseded || wishes_end) && !j->waiters && !jobs_ended(j) && !j->ending && !e->stopping;
+    if (drop && superseded) e->superseded++;
     pthread_mutex_unlock(&e->lock);
     if (!drop) return;
-    cuzk_fail(&why, CUZK_CANCELLED, "a newer submission of the same id took its place, and nobody waits for it");
+    cuzk_fail(&why, CUZK_CANCELLED,
+              superseded ? "a newer submission of the same id took its place, and nobody waits for it"
+                         : "its client went away and wanted it to end then");
     jobs_end(e, j, CUZK_JOB_CANCELLED, &why);
 }
 
-void engine_wait_end(cuzk_engine *e, uint64_t seq) {
+void engine_wait_end(cuzk_engine *e, uint64_t seq, bool wishes_end) {
     pthread_mutex_lock(&e->lock);
     engine_job *j = seq ? jobs_find_seq_locked(e, seq) : NULL;
     if (j) j->uses++;
     pthread_mutex_unlock(&e->lock);
     if (!j) return;
-    wait_over(e, j);
+    wait_over(e, j, wishes_end);
     jobs_unuse(e, j);
 }
 
@@ -65,11 +68,10 @@ static cuzk_status proofs_of(cuzk_engine *e, engine_job *j, cuzk_job_result *out
     return out->proof ? CUZK_OK : cuzk_fail(err, CUZK_MEMORY, "no memory for the proof");
 }
 
-/* Waits for a job that is counted as waited for by the caller. */
+/* Waits for a job that is used by the caller. */
 static cuzk_status await_job(cuzk_engine *e, engine_job *j, double timeout, cuzk_job_result *out, cuzk_error *err) {
     double until = timeout < 0 ? -1 : cpu_monotonic_seconds() + timeout;
     pthread_mutex_lock(&e->lock);
-    e->calls++;
     while (!jobs_ended(j) && !e->stopping && (until < 0 || cpu_monotonic_seconds() < until))
         engine_wait_locked(e, until);
     out->state = j->state;
@@ -77,25 +79,28 @@ static cuzk_status await_job(cuzk_engine *e, engine_job *j, double timeout, cuzk
     out->attempts = j->attempts;
     out->times = j->times;
     pthread_mutex_unlock(&e->lock);
-    cuzk_status s = out->state == CUZK_JOB_COMPLETED ? proofs_of(e, j, out, err) : CUZK_OK;
-    pthread_mutex_lock(&e->lock);
-    e->calls--;
-    pthread_cond_broadcast(&e->changed);
-    pthread_mutex_unlock(&e->lock);
-    return s;
+    return out->state == CUZK_JOB_COMPLETED ? proofs_of(e, j, out, err) : CUZK_OK;
 }
 
 static cuzk_status await_found(cuzk_engine *e, const char *id, uint64_t seq, double timeout, cuzk_job_result *out,
                                cuzk_error *err) {
+    bool waits = timeout != 0; /* who only looks keeps nothing alive */
     memset(out, 0, sizeof *out);
     pthread_mutex_lock(&e->lock);
     engine_job *j = id ? jobs_find_locked(e, id) : jobs_find_seq_locked(e, seq);
-    if (j) j->uses++, j->waiters++;
+    if (j) {
+        e->calls++;
+        j->uses++;
+        j->waiters += waits;
+    }
     pthread_mutex_unlock(&e->lock);
     if (!j) return CUZK_OK;
     cuzk_status s = await_job(e, j, timeout, out, err);
-    wait_over(e, j);
-    jobs_unuse(e, j);
+    if (waits) wait_over(e, j, false);
+    pthread_mutex_lock(&e->lock);
+    j->uses--;
+    engine_call_over_locked(e);
+    pthread_mutex_unlock(&e->lock);
     return s;
 }
 

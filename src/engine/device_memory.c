@@ -30,13 +30,21 @@ static dev_resident *oldest_unused(engine_dev *d, const dev_resident *spared) {
     return oldest;
 }
 
+/* Plans are made for the whole device, which need not hold the share for critical work beside them: what needs more
+ * than is left beside the share takes of it, since it would wait for ever otherwise. */
+static bool may_take_share(const engine_dev *d, const attempt *a, uint64_t whole) {
+    budget_stats s = budget_get(d->memory);
+    return a->critical || whole > s.total - s.critical_share;
+}
+
 bool device_memory_try_locked(engine_dev *d, attempt *a) {
     const device_plan *plan = &a->prep->plan->on[d->index];
     if (!d->memory) return true;
+    bool critical = may_take_share(d, a, plan->device_bytes);
     dev_resident *r = find(d, a->prep->plan), *made = NULL;
     uint64_t bytes = plan->device_bytes - (r ? plan->shared_bytes : 0);
     if (!r && plan->shared_bytes && !(made = calloc(1, sizeof *made))) return false;
-    while (!budget_try(d->memory, &a->dev, bytes, a->critical)) {
+    while (!budget_try(d->memory, &a->dev, bytes, critical)) {
         dev_resident *old = oldest_unused(d, r);
         if (!old) {
             free(made);

@@ -21,6 +21,7 @@
 /* Proofs begun on a device for each of its workers, so that urgent ones have few before them. */
 #define IN_HAND_EACH 2u
 #define WRONG_PROOFS 3u
+#define LOOK_EVERY 2.0 /* seconds between looks at what is free on a device */
 
 /* ---- which there are ---- */
 
@@ -42,6 +43,7 @@ static cuzk_status add(cuzk_engine *e, const backend *b, unsigned number, bool i
     snprintf(d->name, sizeof d->name, "%s", info.name);
     d->memory_bytes = info.memory_bytes;
     d->free_bytes = info.free_bytes;
+    d->looked = cpu_monotonic_seconds();
     if (!is_cpu) {
         uint64_t total = info.free_bytes;
         if (e->o.device_memory_bytes && e->o.device_memory_bytes < total) total = e->o.device_memory_bytes;
@@ -106,13 +108,14 @@ void devices_close(cuzk_engine *e) {
 
 /* ---- where a partition may go ---- */
 
-cuzk_device_policy devices_policy(const cuzk_engine *e, cuzk_device_policy policy) {
+cuzk_device_policy devices_policy_locked(const cuzk_engine *e, cuzk_device_policy policy) {
     return policy == CUZK_DEVICE_DEFAULT ? e->o.policy : policy;
 }
 
 cuzk_status devices_for_policy(cuzk_engine *e, cuzk_device_policy policy, cuzk_error *err) {
     bool any = false;
     pthread_mutex_lock(&e->lock);
+    policy = devices_policy_locked(e, policy);
     for (size_t i = 0; i < e->n_devices && !any; i++) {
         const engine_dev *d = &e->devices[i];
         any = d->is_cpu ? policy != CUZK_REQUIRE_GPU : policy != CUZK_CPU && !d->quarantined;
@@ -156,7 +159,7 @@ static void tell_fallback_locked(cuzk_engine *e) {
  * device that has. */
 bool devices_class_locked(cuzk_engine *e, const engine_job *j, const partition *p, device_class *cls,
                           uint64_t *host_bytes, cuzk_error *why) {
-    cuzk_device_policy policy = devices_policy(e, j->policy);
+    cuzk_device_policy policy = devices_policy_locked(e, j->policy);
     uint64_t cpu = policy == CUZK_REQUIRE_GPU ? 0 : class_bytes(e, j->prep, CLASS_CPU, 0);
     uint64_t best = policy == CUZK_CPU ? 0 : class_bytes(e, j->prep, CLASS_DEVICE, p->excluded);
     *cls = CLASS_DEVICE;
@@ -261,7 +264,7 @@ static void taken_locked(attempt *a, engine_dev *d, lane *l) {
     p->state = PARTITION_PROVING;
     p->device = d;
     p->device_start = now;
-    if (d->is_cpu && devices_policy(e, a->job->policy) == CUZK_PREFER_GPU && has_gpu(e)) tell_fallback_locked(e);
+    if (d->is_cpu && devices_policy_locked(e, a->job->policy) == CUZK_PREFER_GPU && has_gpu(e)) tell_fallback_locked(e);
     device_busy_locked(d, 1);
     lane_busy_locked(l, a->job, a->partition);
     atomic_store(&a->alive_ms, now_ms());
@@ -336,6 +339,31 @@ static void prove(cuzk_engine *e, attempt *a, engine_dev *d, lane *l) {
         started_badly(a, &err);
 }
 
+/* Under the lock, given up meanwhile: what is free on a device changes with what others do there. Its worker for
+ * critical work asks, since nobody else has the time for a device that hangs. */
+static void look_locked(engine_dev *d, lane *l) {
+    cuzk_engine *e = l->engine;
+    backend_device_info info;
+    cuzk_error ignored;
+    l->stuck = true; /* as far as a stop can know */
+    pthread_mutex_unlock(&e->lock);
+    cuzk_status s = d->b->device_info(d->number, &info, &ignored);
+    pthread_mutex_lock(&e->lock);
+    l->stuck = false;
+    if (!s) d->free_bytes = info.free_bytes;
+    d->looked = cpu_monotonic_seconds();
+}
+
+static void idle_locked(engine_dev *d, lane *l) {
+    double due = d->looked + LOOK_EVERY;
+    if (!l->critical_only || d->quarantined)
+        engine_wait_locked(l->engine, -1);
+    else if (cpu_monotonic_seconds() < due)
+        engine_wait_locked(l->engine, due);
+    else
+        look_locked(d, l);
+}
+
 void *device_lane(void *arg) {
     lane *l = arg;
     cuzk_engine *e = l->engine;
@@ -344,7 +372,7 @@ void *device_lane(void *arg) {
     while (!e->stopping) {
         attempt *a = take_locked(e, d, l->critical_only);
         if (!a) {
-            engine_wait_locked(e, -1);
+            idle_locked(d, l);
             continue;
         }
         taken_locked(a, d, l);

@@ -69,10 +69,14 @@ uint64_t engine_generation(cuzk_engine *e, uint64_t seen, double timeout) {
     e->calls++;
     while (e->generation == seen && !e->stopping && cpu_monotonic_seconds() < until) engine_wait_locked(e, until);
     uint64_t now = e->generation;
-    e->calls--;
-    pthread_cond_broadcast(&e->changed);
+    engine_call_over_locked(e);
     pthread_mutex_unlock(&e->lock);
     return now;
+}
+
+void engine_call_over_locked(cuzk_engine *e) {
+    e->calls--;
+    if (e->stopping) engine_changed_locked(e);
 }
 
 trace *engine_trace(cuzk_engine *e) {
@@ -199,6 +203,10 @@ static unsigned or_else(unsigned given, unsigned otherwise) {
     return given ? given : otherwise;
 }
 
+static unsigned usual_queue_depth(const cuzk_engine *e) {
+    return 2 * e->o.device_workers * (unsigned)e->n_devices;
+}
+
 static char *copy_text(const char *text) {
     return text ? strdup(text) : NULL;
 }
@@ -257,9 +265,13 @@ static cuzk_status open_budget(cuzk_engine *e, cuzk_error *err) {
 static void key_unloads(void *user, const cuzk_key *key) {
     cuzk_engine *e = user;
     for (size_t i = 0; i < e->n_devices; i++) {
-        if (e->devices[i].b->forget_key) e->devices[i].b->forget_key(&key->key);
+        engine_dev *d = &e->devices[i];
         pthread_mutex_lock(&e->lock);
-        device_memory_forget_locked(&e->devices[i], key->key.id);
+        bool asks = d->b->forget_key && !d->hung; /* it gets no work any more, and would not answer */
+        pthread_mutex_unlock(&e->lock);
+        if (asks) d->b->forget_key(&key->key);
+        pthread_mutex_lock(&e->lock);
+        device_memory_forget_locked(d, key->key.id);
         pthread_mutex_unlock(&e->lock);
     }
     trace_record(e->events, TRACE_KEY_EVICTED, 0, TRACE_NO_PARTITION, "");
@@ -276,7 +288,7 @@ static cuzk_status open_parts(cuzk_engine *e, const engine_setup *setup, cuzk_er
     e->store_is_memory = !e->st;
     if (!e->st && !(e->st = store_memory_create(err))) return err->status;
     if (open_budget(e, err) || devices_open(e, setup, err)) return err->status;
-    e->o.queue_depth = or_else(e->o.queue_depth, 2 * e->o.device_workers * (unsigned)e->n_devices);
+    e->o.queue_depth = or_else(e->o.queue_depth, usual_queue_depth(e));
     resources_options keys = {.context = e->context,
                               .host = e->host,
                               .development_keys = e->o.development_keys,
@@ -338,6 +350,10 @@ void engine_drain(cuzk_engine *e) {
     e->draining = true;
     engine_changed_locked(e);
     pthread_mutex_unlock(&e->lock);
+}
+
+void engine_stop_loads(cuzk_engine *e) {
+    atomic_store(&e->cancel_all, 1);
 }
 
 static bool work_left_locked(const cuzk_engine *e) {
@@ -452,7 +468,7 @@ void engine_reload(cuzk_engine *e, const cuzk_engine_options *options) {
     cuzk_engine_options *o = &e->o;
     o->memory_bytes = options->memory_bytes;
     o->memory_margin_bytes = options->memory_margin_bytes;
-    if (options->queue_depth) o->queue_depth = options->queue_depth;
+    o->queue_depth = or_else(options->queue_depth, usual_queue_depth(e));
     if (options->attempts) o->attempts = options->attempts;
     if (options->policy != CUZK_DEVICE_DEFAULT) o->policy = options->policy;
     if (options->device_timeout > 0) o->device_timeout = options->device_timeout;
@@ -480,6 +496,9 @@ cuzk_status cuzk_engine_preload(cuzk_engine *e, const char *name, bool *already,
     cuzk_status s = CUZK_OK;
     bool loaded = false, again = false;
     resource *res = NULL;
+    pthread_mutex_lock(&e->lock);
+    e->calls++; /* a stop ends the load and waits for this call */
+    pthread_mutex_unlock(&e->lock);
     if (!engine_circuit_enabled(e, name)) {
         cuzk_fail(err, CUZK_USAGE, "this engine does not prove this circuit");
         s = cuzk_fail_found(err, "%s", name);
@@ -493,10 +512,11 @@ cuzk_status cuzk_engine_preload(cuzk_engine *e, const char *name, bool *already,
     circuit_close(&c);
     *already = !s && !loaded;
     *seconds = cpu_monotonic_seconds() - start;
-    if (loaded) {
-        trace_record(e->events, TRACE_KEY_LOADED, 0, TRACE_NO_PARTITION, "");
-        engine_changed(e);
-    }
+    if (loaded) trace_record(e->events, TRACE_KEY_LOADED, 0, TRACE_NO_PARTITION, "");
+    pthread_mutex_lock(&e->lock);
+    if (loaded) engine_changed_locked(e);
+    engine_call_over_locked(e);
+    pthread_mutex_unlock(&e->lock);
     return s;
 }
 

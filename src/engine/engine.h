@@ -54,10 +54,13 @@ cuzk_status engine_await_seq(cuzk_engine *e, uint64_t seq, double timeout_second
 /* Waiters that hold no thread (they look with engine_await_seq, timeout 0, after each new generation): a job that is
  * superseded while it runs goes on as long as somebody waits for it. engine_submit_wait is cuzk_engine_submit, and the
  * caller waits for *seq from the first moment; engine_wait_begin is engine_find, and the caller waits for what it
- * returns (nothing for 0). Each is ended with engine_wait_end. */
+ * returns (nothing for 0). Each is ended with engine_wait_end, which also ends the job when nobody else waits and the
+ * waiter wishes it, or the job is superseded: it may write to the store and free a proof's memory. */
 cuzk_status engine_submit_wait(cuzk_engine *e, const cuzk_submission *submission, cuzk_job_ticket *ticket,
                                uint64_t *seq, cuzk_error *err);
 uint64_t engine_wait_begin(cuzk_engine *e, const char *job_id);
-void engine_wait_end(cuzk_engine *e, uint64_t seq);
+void engine_wait_end(cuzk_engine *e, uint64_t seq, bool wishes_end);
+/* Ends loads of keys that nobody's job asked for (preload). Before a stop, so that those who wait for one return. */
+void engine_stop_loads(cuzk_engine *e);
 
 #endif

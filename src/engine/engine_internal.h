@@ -141,12 +141,13 @@ struct engine_job {
 struct engine_dev {
     const backend *b;
     unsigned number, index;
-    bool is_cpu, quarantined, cpu_fallback_told;
+    bool is_cpu, quarantined, hung;
     char id[32], name[96], why[160];
     budget *memory; /* NULL for the CPU; it has no call-back: who gives bytes back bumps the generation */
     dev_resident *residents;
     unsigned in_hand; /* attempts that it has: started and not finished */
     uint64_t memory_bytes, free_bytes;
+    double looked;               /* when free_bytes was asked for */
     unsigned fault_weight, busy; /* busy: threads of ours in it */
     uint64_t proofs, faults, wrong_proofs;
     double busy_since, busy_seconds;
@@ -211,7 +212,7 @@ struct cuzk_engine {
     engine_job *buckets[JOB_BUCKETS], *by_seq[JOB_BUCKETS];
     uint64_t last_seq;
     unsigned n_live; /* not ended */
-    unsigned calls;  /* waiting inside a public call */
+    unsigned calls;  /* inside public calls that wait or load */
 
     engine_dev devices[ENGINE_MAX_DEVICES];
     size_t n_devices;
@@ -244,6 +245,8 @@ void engine_changed_locked(cuzk_engine *e);
 void engine_changed(cuzk_engine *e);
 /* Under the lock: waits for a change, at most until (monotonic; negative: for ever). */
 void engine_wait_locked(cuzk_engine *e, double until);
+/* Under the lock: a public call that was counted in `calls` returns; the engine may be freed right after. */
+void engine_call_over_locked(cuzk_engine *e);
 /* What a noncritical (critical) job could ever have: the total less what is never given back. */
 uint64_t engine_usable_bytes(cuzk_engine *e, bool critical);
 const circuit_kind *engine_kind(const cuzk_engine *e, const char *name); /* NULL when unknown */
@@ -322,7 +325,7 @@ static inline bool schedule_is_critical(const engine_job *j) {
 /* ---- synthesis.c ---- */
 void *synthesis_lane(void *arg);
 
-/* ---- attempts (devices.c) ---- */
+/* ---- attempts.c ---- */
 attempt *attempt_create(cuzk_engine *e, engine_job *j, unsigned k, device_class cls);
 /* Without the lock: gives back all that it owns, and the job's use. */
 void attempt_free(attempt *a);
@@ -347,12 +350,12 @@ bool devices_class_locked(cuzk_engine *e, const engine_job *j, const partition *
                           uint64_t *host_bytes, cuzk_error *why);
 /* Whether attempts of this class may be made by d. */
 bool devices_suits(const engine_dev *d, device_class cls, uint32_t excluded, uint32_t fits);
-/* Whether there can be a device at all for this policy. */
+/* Whether there can be a device at all for this policy of a job. */
 cuzk_status devices_for_policy(cuzk_engine *e, cuzk_device_policy policy, cuzk_error *err);
 void device_busy_locked(engine_dev *d, int by);
 /* Counts a fault; after several the device is quarantined. Attempts to be freed without the lock are chained. */
 attempt *device_fault_locked(cuzk_engine *e, engine_dev *d, const char *what, bool wrong_proof, bool at_once);
-cuzk_device_policy devices_policy(const cuzk_engine *e, cuzk_device_policy policy);
+cuzk_device_policy devices_policy_locked(const cuzk_engine *e, cuzk_device_policy policy);
 
 /* ---- device_memory.c ---- */
 /* Under the lock: the bytes that a needs on d, and a's part in what is shared there; false: not now. */

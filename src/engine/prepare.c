@@ -110,8 +110,7 @@ bool prepare_key_is_here(const cuzk_engine *e, const circuit *c) {
     return file_exists(path);
 }
 
-static cuzk_status never_fits(const cuzk_engine *e, uint64_t need, uint64_t have, const char *where, cuzk_error *err) {
-    (void)e;
+static cuzk_status never_fits(uint64_t need, uint64_t have, const char *where, cuzk_error *err) {
     cuzk_fail(err, CUZK_MEMORY, "a proof of this job can never fit the memory budget");
     cuzk_fail_where(err, "%s", where);
     cuzk_fail_expected(err, "at most %llu bytes", (unsigned long long)have);
@@ -123,7 +122,9 @@ static cuzk_status never_fits(const cuzk_engine *e, uint64_t need, uint64_t have
 /* Which devices' plans could ever be met, with shape, key and the input beside them. */
 static cuzk_status find_fits(cuzk_engine *e, const engine_job *j, prepared *p, cuzk_error *err) {
     uint64_t usable = engine_usable_bytes(e, schedule_is_critical(j)), least = UINT64_MAX;
-    cuzk_device_policy policy = devices_policy(e, j->policy);
+    pthread_mutex_lock(&e->lock);
+    cuzk_device_policy policy = devices_policy_locked(e, j->policy);
+    pthread_mutex_unlock(&e->lock);
     cuzk_status s = CUZK_OK;
     uint64_t fixed = p->plan->need.shape_bytes + p->bytes.bytes;
     if (!prepare_key_is_here(e, &p->j.circuit)) fixed += p->plan->need.making_bytes;
@@ -140,9 +141,9 @@ static cuzk_status find_fits(cuzk_engine *e, const engine_job *j, prepared *p, c
         if (d->is_cpu || d->b->own_machine) need += p->plan->need.key_bytes;
         if (need > usable && need < least) {
             least = need;
-            s = never_fits(e, need, usable, d->id, err);
+            s = never_fits(need, usable, d->id, err);
         } else if (d->memory && plan->device_bytes > budget_get(d->memory).total) {
-            if (!s) s = never_fits(e, plan->device_bytes, budget_get(d->memory).total, d->id, err);
+            if (!s) s = never_fits(plan->device_bytes, budget_get(d->memory).total, d->id, err);
         } else if (need <= usable) {
             p->fits |= 1u << i;
         }
@@ -180,7 +181,7 @@ static cuzk_status parse(cuzk_engine *e, engine_job *j, prepared *p, bool *again
     size_t n = 0;
     bool critical = schedule_is_critical(j);
     uint64_t room = 3 * j->payload_bytes + PARSE_FIXED, usable = engine_usable_bytes(e, critical);
-    if (room > usable) return never_fits(e, room, usable, "the input while it is parsed", err);
+    if (room > usable) return never_fits(room, usable, "the input while it is parsed", err);
     *again = !budget_try(e->host, &p->bytes, room, critical);
     if (*again) {
         resources_press(e->keys, room, false);
@@ -283,7 +284,6 @@ static cuzk_status make_partitions(cuzk_engine *e, engine_job *j, unsigned n, cu
 }
 
 void prepare_job(cuzk_engine *e, engine_job *j, lane *l) {
-    (void)l;
     bool again = false;
     cuzk_error err;
     cuzk_control control = {.cancel = &j->cancel};

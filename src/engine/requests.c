@@ -39,8 +39,8 @@ bool engine_request_wait(cuzk_engine *e, uint64_t bytes, double timeout) {
         engine_wait_locked(e, until);
     }
     leave_locked(e, &me);
-    e->calls--;
     engine_changed_locked(e); /* the next is first now */
+    engine_call_over_locked(e);
     pthread_mutex_unlock(&e->lock);
     return got;
 }

@@ -81,7 +81,7 @@ static cuzk_status check_submission(cuzk_engine *e, const cuzk_submission *s, co
     }
     if ((unsigned)s->priority > CUZK_PRIORITY_CRITICAL || (unsigned)s->policy > CUZK_CPU)
         return cuzk_fail(err, CUZK_USAGE, "there is no such priority or device policy");
-    if (devices_for_policy(e, devices_policy(e, s->policy), err)) return err->status;
+    if (devices_for_policy(e, s->policy, err)) return err->status;
     return read_early(e, *kind, s, err);
 }
 

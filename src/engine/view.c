@@ -152,21 +152,8 @@ static bool fill_resources(cuzk_engine *e, engine_view *v) {
     return true;
 }
 
-/* What is free on a device changes with what others do there. */
-static void look_at_devices(cuzk_engine *e) {
-    for (size_t i = 0; i < e->n_devices; i++) {
-        backend_device_info info;
-        cuzk_error ignored;
-        if (e->devices[i].quarantined || e->devices[i].b->device_info(e->devices[i].number, &info, &ignored)) continue;
-        pthread_mutex_lock(&e->lock);
-        e->devices[i].free_bytes = info.free_bytes;
-        pthread_mutex_unlock(&e->lock);
-    }
-}
-
 cuzk_status engine_view_get(cuzk_engine *e, engine_view *out, cuzk_error *err) {
     memset(out, 0, sizeof *out);
-    look_at_devices(e);
     fill_memory(e, out);
     bool ok = fill_resources(e, out);
     double now = cpu_monotonic_seconds();

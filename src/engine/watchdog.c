@@ -95,11 +95,13 @@ static void end_hung_attempts(cuzk_engine *e) {
         attempt_abandon_locked(e, p); /* in a thread's hand: nothing to free here */
         p->state = PARTITION_PENDING;
         p->excluded |= 1u << d->index;
+        d->hung = true;
+        double silent = e->o.device_timeout;
         fail = p->attempts >= e->o.attempts;
         e->hung++;
         if (!fail) e->retries++;
         j->uses++;
-        snprintf(what, sizeof what, "it did not answer for %.1f s", e->o.device_timeout);
+        snprintf(what, sizeof what, "it did not answer for %.1f s", silent);
         trace_record(e->events, TRACE_DEVICE_FAULT, j->seq, k, d->id);
         chain = device_fault_locked(e, d, what, false, true);
         engine_changed_locked(e);
@@ -110,7 +112,7 @@ static void end_hung_attempts(cuzk_engine *e) {
             chain = next;
         }
         cuzk_fail(&why, CUZK_DEVICE, "device %s hangs: %s", d->id, what);
-        e->st->ops->attempt(e->st, j->seq, k, d->id, e->o.device_timeout, &why, &ignored);
+        e->st->ops->attempt(e->st, j->seq, k, d->id, silent, &why, &ignored);
         if (fail) jobs_end(e, j, CUZK_JOB_FAILED, &why);
         /* Finalizers are shared: one that is stuck is replaced. The device's own workers are not, it has no work now.
          */

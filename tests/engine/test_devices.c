@@ -9,6 +9,7 @@
 #include "backend/sim/sim.h"
 #include "base/cpu.h"
 #include "engine/engine_case.h"
+#include "engine/engine_internal.h"
 #include "engine/view.h"
 #include "ref/groth16_case.h"
 
@@ -383,13 +384,46 @@ static void shared_in_the_device(void **state) {
     cuzk_engine_stop(engine, 0);
 }
 
+static cuzk_status large_plan(unsigned device, const shape *s, unsigned threads, uint64_t host_limit,
+                              uint64_t device_limit, prove_plan *out, cuzk_error *err) {
+    cuzk_status st = shared_plan(device, s, threads, host_limit, device_limit, out, err);
+    out->device_bytes = 55 * MIB;
+    return st;
+}
+
+/* A plan that fills the device, of which a share is kept: it gets the whole, and does not wait for ever. */
+static void larger_than_beside_the_share(void **state) {
+    (void)state;
+    backend b = *backend_cpu();
+    b.name = "shares";
+    b.own_machine = false;
+    b.plan = large_plan;
+    b.device_info = shared_info;
+    engine_device d = {&b, 0, false};
+    cuzk_engine_options o = engine_case_options();
+    engine = engine_case_start(&o, &d, 1, NULL);
+    budget_resize(engine->devices[0].memory, 60 * MIB, 10 * MIB);
+    submit("a", 3, 4, CUZK_REQUIRE_GPU);
+    engine_case_expect(engine, "a", CUZK_JOB_COMPLETED, 1024, 3, 4);
+    engine_view v = look();
+    assert_true(v.devices[0].budget.peak_reserved <= 60 * MIB);
+    engine_view_free(&v);
+    close_engine();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(on_devices),          cmocka_unit_test(dead_device),
-        cmocka_unit_test(last_device_dies),    cmocka_unit_test(device_dies_during_synthesis),
-        cmocka_unit_test(faults_now_and_then), cmocka_unit_test(wrong_results),
-        cmocka_unit_test(hanging_device),      cmocka_unit_test(cancelled_in_mid_proof),
-        cmocka_unit_test(device_too_small),    cmocka_unit_test(shared_in_the_device),
+        cmocka_unit_test(on_devices),
+        cmocka_unit_test(dead_device),
+        cmocka_unit_test(last_device_dies),
+        cmocka_unit_test(device_dies_during_synthesis),
+        cmocka_unit_test(faults_now_and_then),
+        cmocka_unit_test(wrong_results),
+        cmocka_unit_test(hanging_device),
+        cmocka_unit_test(cancelled_in_mid_proof),
+        cmocka_unit_test(device_too_small),
+        cmocka_unit_test(shared_in_the_device),
+        cmocka_unit_test(larger_than_beside_the_share),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

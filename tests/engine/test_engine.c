@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include <pthread.h>
 #include "base/cpu.h"
 #include "base/file.h"
 #include "engine/engine_case.h"
@@ -293,7 +294,7 @@ static void other_content(void **state) {
     assert_int_equal(r.state, CUZK_JOB_COMPLETED);
     assert_true(toy_verify(&toy_kind, 1024, 4, 30, r.proof, r.proof_bytes));
     cuzk_job_result_free(&r);
-    engine_wait_end(engine, waited);
+    engine_wait_end(engine, waited, false);
 
     /* The last waiter goes: so does the job. */
     submit_text("z", "{\"partitions\": 40, \"witness_ms\": 100}");
@@ -301,7 +302,7 @@ static void other_content(void **state) {
     submit_text("z", "{}");
     assert_int_equal(engine_await_seq(engine, waited, 0, &r, &err), CUZK_OK);
     assert_true(r.state == CUZK_JOB_QUEUED || r.state == CUZK_JOB_RUNNING);
-    engine_wait_end(engine, waited);
+    engine_wait_end(engine, waited, false);
     assert_int_equal(engine_await_seq(engine, waited, 10, &r, &err), CUZK_OK);
     assert_int_equal(r.state, CUZK_JOB_CANCELLED);
     engine_case_expect(engine, "z", CUZK_JOB_COMPLETED, 1024, 1, 1);
@@ -466,6 +467,40 @@ static void keys_by_name(void **state) {
     close_engine(0);
 }
 
+static void *preload_large(void *status) {
+    bool already;
+    double seconds;
+    cuzk_error err;
+    *(cuzk_status *)status = cuzk_engine_preload(engine, "toy-512kib", &already, &seconds, &err);
+    return NULL;
+}
+
+static bool loads(void *user) {
+    engine_view v;
+    cuzk_error err;
+    (void)user;
+    assert_int_equal(engine_view_get(engine, &v, &err), CUZK_OK);
+    bool any = false;
+    for (size_t i = 0; i < v.n_resources; i++) any |= v.resources[i].loading;
+    engine_view_free(&v);
+    return any;
+}
+
+/* A stop ends a preload, and waits for it. */
+static void stopped_while_a_key_is_loaded(void **state) {
+    (void)state;
+    pthread_t t;
+    cuzk_status status = CUZK_INTERNAL;
+    open_engine();
+    assert_int_equal(pthread_create(&t, NULL, preload_large, &status), 0);
+    assert_true(engine_case_until(loads, NULL));
+    double start = cpu_monotonic_seconds();
+    close_engine(0);
+    assert_true(cpu_monotonic_seconds() - start < 20);
+    pthread_join(t, NULL);
+    assert_true(status == CUZK_CANCELLED || status == CUZK_OK);
+}
+
 static void trace_of_a_job(void **state) {
     (void)state;
     char *json;
@@ -497,15 +532,25 @@ static void trace_of_a_job(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_job),         cmocka_unit_test(many_partitions),
-        cmocka_unit_test(lazy_witnesses),  cmocka_unit_test(false_inputs),
-        cmocka_unit_test(refusals),        cmocka_unit_test(circuits_not_enabled),
-        cmocka_unit_test(no_key),          cmocka_unit_test(too_large),
-        cmocka_unit_test(equal_jobs_join), cmocka_unit_test(a_failed_one_is_tried_anew),
-        cmocka_unit_test(ids_are_made),    cmocka_unit_test(other_content),
-        cmocka_unit_test(cancelled),       cmocka_unit_test(deadlines),
-        cmocka_unit_test(awaiting),        cmocka_unit_test(nothing_is_left),
-        cmocka_unit_test(room_for_inputs), cmocka_unit_test(keys_by_name),
+        cmocka_unit_test(one_job),
+        cmocka_unit_test(many_partitions),
+        cmocka_unit_test(lazy_witnesses),
+        cmocka_unit_test(false_inputs),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(circuits_not_enabled),
+        cmocka_unit_test(no_key),
+        cmocka_unit_test(too_large),
+        cmocka_unit_test(equal_jobs_join),
+        cmocka_unit_test(a_failed_one_is_tried_anew),
+        cmocka_unit_test(ids_are_made),
+        cmocka_unit_test(other_content),
+        cmocka_unit_test(cancelled),
+        cmocka_unit_test(deadlines),
+        cmocka_unit_test(awaiting),
+        cmocka_unit_test(nothing_is_left),
+        cmocka_unit_test(room_for_inputs),
+        cmocka_unit_test(keys_by_name),
+        cmocka_unit_test(stopped_while_a_key_is_loaded),
         cmocka_unit_test(trace_of_a_job),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include <unistd.h>
 #include "backend/sim/sim.h"
 #include "base/cpu.h"
 #include "engine/engine_case.h"
@@ -276,6 +277,27 @@ static void the_head_is_not_overtaken(void **state) {
     close_sim();
 }
 
+/* The budget shrinks under a job that has begun: what can never be had any more ends it, and is not asked for again and
+ * again. */
+static void budget_shrinks_under_a_job(void **state) {
+    (void)state;
+    sim_options sim = slow(0.1);
+    cuzk_engine_options o = engine_case_options();
+    o.memory_bytes = 16 * MIB + plan_bytes(&sim);
+    open_sim(sim, o);
+    submit("a", 1024, 40, 1, CUZK_PRIORITY_NORMAL, 0);
+    while (trace_count(engine_trace(engine), TRACE_DEVICE_TAKEN) < 1) usleep(1000);
+    o.memory_bytes = 12 * MIB;
+    engine_reload(engine, &o);
+    cuzk_job_result r;
+    cuzk_error err;
+    assert_int_equal(cuzk_engine_await(engine, "a", 30, &r, &err), CUZK_OK);
+    assert_int_equal(r.state, CUZK_JOB_FAILED);
+    assert_int_equal(r.error.status, CUZK_MEMORY);
+    assert_true(trace_count(engine_trace(engine), TRACE_RETRY) <= o.attempts + 3);
+    close_sim();
+}
+
 /* ---- critical work ---- */
 
 static bool all_reserved(void *user) {
@@ -372,6 +394,7 @@ int main(void) {
         cmocka_unit_test(budget_of_three),
         cmocka_unit_test(no_deadlock),
         cmocka_unit_test(the_head_is_not_overtaken),
+        cmocka_unit_test(budget_shrinks_under_a_job),
         cmocka_unit_test(critical_goes_at_once),
         cmocka_unit_test(never_idle),
         cmocka_unit_test(the_old_accident),

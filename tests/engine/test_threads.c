@@ -70,7 +70,7 @@ static void submit_and_wait(unsigned *seed) {
             }
             cuzk_job_result_free(&r);
         } while (r.state == CUZK_JOB_QUEUED || r.state == CUZK_JOB_RUNNING);
-        engine_wait_end(engine, seq);
+        engine_wait_end(engine, seq, false);
     }
     free(request);
 }

@@ -377,6 +377,7 @@ static cuzk_status sim_info(unsigned device, backend_device_info *out, cuzk_erro
     memset(out, 0, sizeof *out);
     snprintf(out->name, sizeof out->name, "simulated device %u", device);
     pthread_mutex_lock(&sim->lock);
+    while (sim->device[device].faults.hang) pthread_cond_wait(&sim->changed, &sim->lock);
     out->memory_bytes = sim->options.memory_bytes;
     out->free_bytes = sim->options.memory_bytes - sim->device[device].stats.live_bytes;
     pthread_mutex_unlock(&sim->lock);
