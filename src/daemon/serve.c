@@ -23,7 +23,8 @@
 #include "engine/engine.h"
 #include "store/sqlite.h"
 
-#define TOKEN_MAX 4096
+#define TOKEN_FILE_MAX 4096
+#define TOKEN_MAX 255     /* what both servers take */
 #define LEAVE_SECONDS 2.0 /* for answers that are on their way when the servers stop */
 
 typedef struct serving {
@@ -37,7 +38,7 @@ typedef struct serving {
     uint64_t watchdog_usec; /* 0: nobody watches */
     pthread_t preloader;
     bool has_preloader;
-    atomic_bool leaving, preloading;
+    atomic_bool leaving;
 } serving;
 
 /* ---- folders and secrets ---- */
@@ -88,26 +89,33 @@ static cuzk_status set_up_cache(const serving *d, cuzk_error *err) {
     return s;
 }
 
-static cuzk_status read_token(serving *d, cuzk_error *err) {
-    const char *path = d->now.token_file;
+static void token_free(char *token) {
+    if (token) secure_wipe(token, strlen(token));
+    free(token);
+}
+
+/* *out: NULL when the settings name no file; else free with token_free. */
+static cuzk_status read_token(char **out, const config *c, cuzk_error *err) {
+    const char *path = c->token_file;
     buffer text;
     struct stat st;
+    *out = NULL;
     if (!path[0]) return CUZK_OK;
-    cuzk_status s = file_read(&text, path, TOKEN_MAX, err);
+    cuzk_status s = file_read(&text, path, TOKEN_FILE_MAX, err);
     if (s != CUZK_OK) return s;
     size_t n = 0;
     const char *bytes = text.data;
     while (n < text.bytes && bytes[n] > 0x20 && bytes[n] < 0x7f) n++;
-    bool clean = n >= 16 && (n == text.bytes || bytes[n] == '\n' || bytes[n] == '\r');
-    d->token = clean ? strndup(bytes, n) : NULL;
+    bool clean = n >= 16 && n <= TOKEN_MAX && (n == text.bytes || bytes[n] == '\n' || bytes[n] == '\r');
+    *out = clean ? strndup(bytes, n) : NULL;
     if (text.data) secure_wipe(text.data, text.bytes);
     buffer_free(&text);
     if (!clean) {
         cuzk_fail(err, CUZK_MALFORMED, "the token is not one");
         cuzk_fail_where(err, "%s: line 1", path);
-        return cuzk_fail_expected(err, "at least 16 printable characters without blanks");
+        return cuzk_fail_expected(err, "16 to %d printable characters without blanks", TOKEN_MAX);
     }
-    if (!d->token) return cuzk_fail(err, CUZK_MEMORY, "no memory for the token");
+    if (!*out) return cuzk_fail(err, CUZK_MEMORY, "no memory for the token");
     if (stat(path, &st) == 0 && (st.st_mode & 0007)) log_warn("%s can be read by every user of this machine", path);
     return CUZK_OK;
 }
@@ -122,14 +130,12 @@ static void *preload_all(void *user) {
         double seconds;
         cuzk_error err = {0};
         char doing[96];
-        atomic_store(&d->preloading, true);
         if (cuzk_engine_preload(d->engine, names->list[i], &already, &seconds, &err) == CUZK_OK) {
             log_info("key of %s: loaded in %.1f s", names->list[i], seconds);
         } else if (!atomic_load(&d->leaving)) {
             snprintf(doing, sizeof doing, "the key of %.60s is not preloaded", names->list[i]);
             report_failure(doing, &err);
         }
-        atomic_store(&d->preloading, false);
     }
     return NULL;
 }
@@ -170,7 +176,7 @@ static cuzk_status start(serving *d, cuzk_error *err) {
              d->now.file[0] ? d->now.file : "defaults");
     report_warnings(&d->now);
     s = set_up_cache(d, err);
-    if (s == CUZK_OK) s = read_token(d, err);
+    if (s == CUZK_OK) s = read_token(&d->token, &d->at_start, err);
     if (s == CUZK_OK) {
         keys_report(&d->now);
         s = keys_check(&d->now, err);
@@ -199,6 +205,27 @@ static void tell_fixed(void *user, const char *name, bool live) {
     if (!live) log_warn("reload: %s takes a restart; it stays as it was", name);
 }
 
+/* What the files hold that the settings named at the start: certificates are renewed in place. */
+static void renew_secrets(serving *d) {
+    const config *c = &d->at_start;
+    cuzk_error err = {0};
+    rpc_options rpc;
+    char *token;
+    if (!c->token_file[0] && !c->tls_cert[0]) return;
+    cuzk_status s = read_token(&token, c, &err);
+    if (s == CUZK_OK) {
+        config_rpc_options(c, &rpc);
+        rpc.token = token;
+        s = rpc_server_renew(d->rpc, &rpc, &err);
+    }
+    if (s == CUZK_OK && d->http) s = http_server_renew(d->http, token, &err);
+    if (s == CUZK_OK)
+        log_info("reload: certificates and token are read again");
+    else
+        report_failure("certificates and token are not all read again", &err);
+    token_free(token);
+}
+
 static void reload(serving *d) {
     const serve_options *o = d->options;
     config next;
@@ -219,6 +246,7 @@ static void reload(serving *d) {
         log_setup(config_log_level(&next), config_log_form(&next));
         config_close(&d->now);
         d->now = next;
+        renew_secrets(d);
         log_info("reload: done");
     }
     sd_notify(0, "READY=1");
@@ -278,16 +306,14 @@ static void drain(serving *d) {
 
 static void stop(serving *d) {
     atomic_store(&d->leaving, true);
+    if (d->engine) engine_stop_loads(d->engine); /* a key takes minutes, and who loads one is waited for */
     rpc_server_stop(d->rpc, LEAVE_SECONDS);
     http_server_stop(d->http);
-    /* The engine's stop ends a preload that runs, and waits for it; one that is about to begin is waited for here. */
-    if (d->has_preloader && atomic_load(&d->preloading)) usleep(100000);
-    cuzk_engine_stop(d->engine, 0);
     if (d->has_preloader) pthread_join(d->preloader, NULL);
+    cuzk_engine_stop(d->engine, 0);
     config_close(&d->now);
     config_close(&d->at_start);
-    if (d->token) secure_wipe(d->token, strlen(d->token));
-    free(d->token);
+    token_free(d->token);
 }
 
 cuzk_status serve(const serve_options *options, cuzk_error *err) {

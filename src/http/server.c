@@ -42,7 +42,7 @@ struct http_server {
     struct MHD_Daemon *daemon;
     event_hub *events;
     char address[128], token[MAX_TOKEN], policy[512];
-    pthread_mutex_t lock; /* of the places */
+    pthread_mutex_t lock; /* of the token and the places */
     place places[CONNECTIONS];
 };
 
@@ -51,7 +51,8 @@ struct http_server {
 typedef struct answer {
     http_server *s;
     struct MHD_Connection *connection;
-    const char *query_token;
+    char token[MAX_TOKEN]; /* the server's at this moment */
+    bool by_query;
 } answer;
 
 static void header(struct MHD_Response *r, const char *name, const char *value) {
@@ -111,10 +112,10 @@ static enum MHD_Result send_failure(const answer *a, const cuzk_error *err) {
 static enum MHD_Result get_page(const answer *a) {
     size_t len;
     const char *page = page_text(&len);
-    if (a->query_token) { /* the token goes into a cookie, since event streams cannot send headers, and out of sight */
+    if (a->by_query) { /* the token goes into a cookie, since event streams cannot send headers, and out of sight */
         char cookie[MAX_TOKEN + 64];
         struct MHD_Response *r = text_response("", 0, "text/plain");
-        snprintf(cookie, sizeof cookie, "cuzk_token=%s; Path=/; HttpOnly; SameSite=Strict", a->s->token);
+        snprintf(cookie, sizeof cookie, "cuzk_token=%s; Path=/; HttpOnly; SameSite=Strict", a->token);
         if (r) {
             header(r, "Set-Cookie", cookie);
             header(r, "Location", "/");
@@ -138,7 +139,7 @@ static enum MHD_Result get_status(const answer *a) {
     if (r) {
         header(r, "Content-Type", "application/json");
         /* As the older daemon: dashboards on other origins read it. Not where a token guards it. */
-        if (!a->s->token[0]) header(r, "Access-Control-Allow-Origin", "*");
+        if (!a->token[0]) header(r, "Access-Control-Allow-Origin", "*");
     } else {
         free(text);
     }
@@ -210,21 +211,19 @@ static const struct route {
 
 /* ---- access ---- */
 
-static bool same_token(const http_server *s, const char *given) {
-    size_t n = strlen(s->token);
-    return given && strlen(given) == n && !CRYPTO_memcmp(given, s->token, n);
+static bool same_token(const answer *a, const char *given) {
+    size_t n = strlen(a->token);
+    return given && strlen(given) == n && !CRYPTO_memcmp(given, a->token, n);
 }
 
 static bool allowed(answer *a) {
-    const http_server *s = a->s;
-    if (!s->token[0]) return true;
+    if (!a->token[0]) return true;
     const char *value = MHD_lookup_connection_value(a->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
-    if (value && !strncasecmp(value, "Bearer ", 7) && same_token(s, value + 7)) return true;
-    if (same_token(s, MHD_lookup_connection_value(a->connection, MHD_COOKIE_KIND, "cuzk_token"))) return true;
+    if (value && !strncasecmp(value, "Bearer ", 7) && same_token(a, value + 7)) return true;
+    if (same_token(a, MHD_lookup_connection_value(a->connection, MHD_COOKIE_KIND, "cuzk_token"))) return true;
     value = MHD_lookup_connection_value(a->connection, MHD_GET_ARGUMENT_KIND, "token");
-    if (!same_token(s, value)) return false;
-    a->query_token = value;
-    return true;
+    a->by_query = same_token(a, value);
+    return a->by_query;
 }
 
 static enum MHD_Result handle(void *user, struct MHD_Connection *connection, const char *url, const char *method,
@@ -232,11 +231,10 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
     answer a = {.s = user, .connection = connection};
     (void)version, (void)upload, (void)upload_bytes, (void)request;
     place *p = place_of(connection);
-    if (p) {
-        pthread_mutex_lock(&a.s->lock);
-        p->asked = true;
-        pthread_mutex_unlock(&a.s->lock);
-    }
+    pthread_mutex_lock(&a.s->lock);
+    memcpy(a.token, a.s->token, sizeof a.token);
+    if (p) p->asked = true;
+    pthread_mutex_unlock(&a.s->lock);
     bool head = !strcmp(method, MHD_HTTP_METHOD_HEAD);
     if (!head && strcmp(method, MHD_HTTP_METHOD_GET) != 0) {
         return send_line(&a, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD: this server shows, it takes nothing");
@@ -304,16 +302,19 @@ static bool token_is_plain(const char *t) {
     return true;
 }
 
-static cuzk_status take_options(http_server *s, const http_options *o, cuzk_error *err) {
-    const char *token = o->token ? o->token : "";
+cuzk_status http_server_renew(http_server *s, const char *token, cuzk_error *err) {
+    if (!token) token = "";
     if (strlen(token) >= sizeof s->token || !token_is_plain(token)) {
         cuzk_fail(err, CUZK_USAGE, "the HTTP token cannot be used");
         cuzk_fail_expected(err, "at most %d visible ASCII characters without quotes, commas, semicolons, backslashes",
                            MAX_TOKEN - 1);
         return cuzk_fail_hint(err, "`openssl rand -hex 32` makes a good one");
     }
-    snprintf(s->token, sizeof s->token, "%s", token);
-    return page_policy(s->policy, sizeof s->policy, err);
+    pthread_mutex_lock(&s->lock);
+    memset(s->token, 0, sizeof s->token);
+    memcpy(s->token, token, strlen(token));
+    pthread_mutex_unlock(&s->lock);
+    return CUZK_OK;
 }
 
 static cuzk_status start_daemon(http_server *s, int fd, cuzk_error *err) {
@@ -334,7 +335,8 @@ cuzk_status http_server_start(http_server **out, cuzk_engine *engine, const http
     if (!s) return cuzk_fail(err, CUZK_MEMORY, "no memory for the HTTP server");
     s->engine = engine;
     pthread_mutex_init(&s->lock, NULL);
-    cuzk_status status = take_options(s, options, err);
+    cuzk_status status = http_server_renew(s, options->token, err);
+    if (!status) status = page_policy(s->policy, sizeof s->policy, err);
     if (!status) status = listen_open(&fd, s->address, sizeof s->address, &loopback, options->listen, err);
     if (!status) {
         s->events = event_hub_create(engine, end_slow_ones, s, err);

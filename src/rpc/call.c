@@ -81,8 +81,7 @@ void call_closed(rpc_call *c) {
     c->gone = true;
     if (c->state == CALL_ROOM) room_leave(c);
     if (c->state == CALL_LENT) {
-        if (!await_take(c)) return; /* call_come_back frees it */
-        await_cancel_job(c);
+        if (!await_take(c, true)) return; /* call_expire or call_come_back frees it */
     }
     call_free(c);
 }
@@ -184,7 +183,7 @@ static bool same_token(const char *a, const char *b) {
 }
 
 static bool token_is_right(const rpc_call *c) {
-    const char *wanted = c->server->token, *given = c->peer_token;
+    const char *wanted = c->server->secrets.token, *given = c->peer_token;
     if (!wanted || !c->conn->tcp || c->method->open) return true;
     if (c->too_long_token) return false;
     bool bearer = !strncmp(given, "Bearer ", 7) || !strncmp(given, "bearer ", 7);
@@ -411,7 +410,10 @@ static void cut_off(rpc_call *c) {
 
 void call_expire(rpc_call *c, double now, double *next) {
     cuzk_error err;
-    if (c->gone) return;
+    if (c->gone) { /* while a worker had it, who may have made it wait by now */
+        if (await_take(c, true)) call_free(c);
+        return;
+    }
     if (c->state == CALL_REPLYING) {
         if (now >= c->receive_deadline) {
             conn_reset(c);
@@ -422,9 +424,8 @@ void call_expire(rpc_call *c, double now, double *next) {
     }
     if (c->client_deadline > 0 && now >= c->client_deadline) {
         /* With a worker its answer comes too late, which the client knows. */
-        if (c->state == CALL_LENT && !await_take(c)) return;
+        if (c->state == CALL_LENT && !await_take(c, true)) return;
         cuzk_fail(&err, CUZK_CANCELLED, "the call's deadline has passed");
-        if (c->state == CALL_LENT) await_cancel_job(c);
         call_abort(c, GRPC_DEADLINE_EXCEEDED, &err);
         return;
     }

@@ -124,7 +124,7 @@ void conn_open(rpc_server *s, int fd, bool tcp) {
     const nghttp2_settings_entry settings[] = {{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, MAX_STREAMS},
                                                {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, WINDOW_BYTES},
                                                {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, 16 << 10}};
-    if (net_link_open(&c->link, fd, tcp ? s->tls : NULL, NULL, &err)) {
+    if (net_link_open(&c->link, fd, tcp ? s->secrets.tls : NULL, NULL, &err)) {
         free(c);
         return;
     }

@@ -129,21 +129,23 @@ typedef struct work_queue {
     unsigned n_threads;
 } work_queue;
 
-typedef struct cancel_order cancel_order; /* of a job whose client went away */
+typedef struct rpc_secrets {
+    SSL_CTX *tls; /* NULL: none */
+    char *token;  /* NULL: none */
+} rpc_secrets;
+
+typedef struct wait_end wait_end; /* of a call that waits no longer: for a worker to tell the engine */
 
 struct rpc_server {
     cuzk_engine *engine;
-    unsigned socket_mode;
-    char *token;
-    bool allow_plain;
     uint64_t max_message_bytes, request_bytes;
     double request_timeout;
     unsigned max_calls, max_connections;
-    SSL_CTX *tls;
     rpc_listener listeners[RPC_MAX_LISTEN];
     size_t n_listeners;
 
     /* The loop's own. */
+    rpc_secrets secrets;
     int epoll, wake;
     int wake_kind; /* EVENT_WAKE, where epoll's pointer for `wake` points to */
     pthread_t loop;
@@ -162,9 +164,11 @@ struct rpc_server {
     _Atomic double grace_until;
 
     pthread_mutex_t mutex;
-    bool closed; /* workers and watcher end */
+    bool has_new;        /* secrets that the loop is to take */
+    rpc_secrets renewed; /* those */
+    bool closed;         /* workers and watcher end */
     work_queue quick, slow;
-    cancel_order *cancels;
+    wait_end *ends;
     rpc_call *done;
     rpc_call *awaiting;
     pthread_t watcher;
@@ -218,13 +222,12 @@ void work_done(rpc_call *c); /* gives a lent call back to the loop */
 /* From a worker: the call waits for its seq (the engine counts it as a waiter); not touched by the caller afterwards.
  */
 void await_add(rpc_call *c);
-/* From the loop: true when the call was waiting and is the loop's again. The engine no longer counts the waiter. */
-bool await_take(rpc_call *c);
+/* From the loop: true when the call was waiting and is the loop's again. The engine is told by a worker; its job ends
+ * when the client left, asked for that, and nobody else waits for it. */
+bool await_take(rpc_call *c, bool client_left);
 /* From the loop: a waiting call whose await_deadline is over, taken as by await_take; NULL: none, and *next is lowered
  * to the next one's. */
 rpc_call *await_expired(rpc_server *s, double now, double *next);
-/* The client went away: ends the call's job if it asked so and nobody else waits for it. */
-void await_cancel_job(rpc_call *c);
 
 /* ---- handlers.c, health.c ---- */
 /* Any thread that has the call. */

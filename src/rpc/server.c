@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "base/cpu.h"
 #include "base/log.h"
+#include "base/random.h"
 #include "rpc/internal.h"
 
 #define ROOM_RETRY 0.02 /* seconds after which those that wait for room ask again: others may have given some back */
@@ -55,6 +56,26 @@ static rpc_call *take_done(rpc_server *s) {
     return list;
 }
 
+static void secrets_free(rpc_secrets *x) {
+    SSL_CTX_free(x->tls); /* connections have references of their own */
+    if (x->token) secure_wipe(x->token, strlen(x->token));
+    free(x->token);
+    *x = (rpc_secrets){0};
+}
+
+static void take_secrets(rpc_server *s) {
+    rpc_secrets old = {0};
+    pthread_mutex_lock(&s->mutex);
+    if (s->has_new) {
+        old = s->secrets;
+        s->secrets = s->renewed;
+        s->renewed = (rpc_secrets){0};
+        s->has_new = false;
+    }
+    pthread_mutex_unlock(&s->mutex);
+    secrets_free(&old);
+}
+
 static double serve_calls(rpc_server *s, double now) {
     double next = now + 3600;
     for (rpc_call *c = take_done(s), *after; c; c = after) {
@@ -91,7 +112,7 @@ static void stop_listening(rpc_server *s) {
 
 static void end_call(rpc_call *c) {
     cuzk_error err;
-    if (c->state == CALL_REPLYING || (c->state == CALL_LENT && !await_take(c))) return;
+    if (c->state == CALL_REPLYING || (c->state == CALL_LENT && !await_take(c, false))) return;
     cuzk_fail(&err, CUZK_UNREACHABLE, "the daemon stops");
     cuzk_fail_hint(&err, "jobs that it has taken go on when it is started again; await them by their id");
     call_abort(c, GRPC_UNAVAILABLE, &err);
@@ -139,6 +160,7 @@ static void *run_loop(void *server) {
     struct epoll_event events[MAX_EVENTS];
     bool told_drain = false;
     for (;;) {
+        take_secrets(s);
         double now = cpu_monotonic_seconds(), next = serve_calls(s, now);
         if (!told_drain && atomic_load(&s->draining)) {
             told_drain = true;
@@ -161,7 +183,7 @@ static cuzk_status add_listener(rpc_server *s, const char *text, const rpc_optio
     rpc_listener *l = &s->listeners[s->n_listeners];
     *l = (rpc_listener){.kind = EVENT_LISTENER, .fd = -1};
     if (net_parse(&l->address, text, false, err)) return err->status;
-    if (!l->address.loopback && !s->tls && !o->allow_plain) {
+    if (!l->address.loopback && !s->secrets.tls && !o->allow_plain) {
         cuzk_fail(err, CUZK_USAGE, "TCP beyond this machine needs TLS");
         cuzk_fail_where(err, "%s", text);
         return cuzk_fail_hint(err, "give a certificate and key, listen on 127.0.0.1, or allow plain TCP in the "
@@ -175,14 +197,23 @@ static cuzk_status add_listener(rpc_server *s, const char *text, const rpc_optio
     return CUZK_OK;
 }
 
-static cuzk_status set_up_tls(rpc_server *s, const rpc_options *o, cuzk_error *err) {
+static cuzk_status open_tls(SSL_CTX **out, const rpc_options *o, cuzk_error *err) {
     bool cert = o->tls_cert && o->tls_cert[0], key = o->tls_key && o->tls_key[0];
     const char *ca = o->tls_client_ca && o->tls_client_ca[0] ? o->tls_client_ca : NULL;
     if (cert != key || (ca && !cert)) {
         cuzk_fail(err, CUZK_USAGE, "TLS needs a certificate and its key");
         return cuzk_fail_found(err, "%s", cert ? "a certificate only" : key ? "a key only" : "a client authority only");
     }
-    return cert ? net_tls_server(&s->tls, o->tls_cert, o->tls_key, ca, err) : CUZK_OK;
+    *out = NULL;
+    return cert ? net_tls_server(out, o->tls_cert, o->tls_key, ca, err) : CUZK_OK;
+}
+
+static cuzk_status open_secrets(rpc_secrets *out, const rpc_options *o, cuzk_error *err) {
+    *out = (rpc_secrets){0};
+    if (open_tls(&out->tls, o, err)) return err->status;
+    if (!o->token || !o->token[0] || (out->token = strdup(o->token))) return CUZK_OK;
+    secrets_free(out);
+    return cuzk_fail(err, CUZK_MEMORY, "no memory for a token");
 }
 
 static cuzk_status set_up(rpc_server *s, const rpc_options *o, cuzk_error *err) {
@@ -195,7 +226,7 @@ static cuzk_status set_up(rpc_server *s, const rpc_options *o, cuzk_error *err) 
     struct epoll_event e = {.events = EPOLLIN, .data.ptr = &s->wake_kind};
     if (s->epoll < 0 || s->wake < 0 || epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->wake, &e))
         return cuzk_fail_errno(err, errno, "", "setting up a server");
-    if (conn_callbacks(s, err) || set_up_tls(s, o, err)) return err->status;
+    if (conn_callbacks(s, err) || open_secrets(&s->secrets, o, err)) return err->status;
     for (size_t i = 0; i < n; i++)
         if (add_listener(s, listen[i], o, err)) return err->status;
     return CUZK_OK;
@@ -236,16 +267,34 @@ cuzk_status rpc_server_start(rpc_server **out, cuzk_engine *engine, const rpc_op
     pthread_cond_init(&s->quick.more, NULL);
     pthread_cond_init(&s->slow.more, NULL);
     fill_limits(s, options);
-    cuzk_status status = CUZK_OK;
-    if (options->token && options->token[0] && !(s->token = strdup(options->token)))
-        status = cuzk_fail(err, CUZK_MEMORY, "no memory for a server");
-    if (!status) status = set_up(s, options, err);
+    cuzk_status status = set_up(s, options, err);
     if (!status) status = start_threads(s, err);
     if (status)
         rpc_server_stop(s, 0);
     else
         *out = s;
     return status;
+}
+
+cuzk_status rpc_server_renew(rpc_server *s, const rpc_options *options, cuzk_error *err) {
+    rpc_secrets next;
+    if (open_secrets(&next, options, err)) return err->status;
+    pthread_mutex_lock(&s->mutex);
+    bool same = !next.tls == !s->secrets.tls;
+    if (same) {
+        rpc_secrets never_taken = s->renewed;
+        s->renewed = next;
+        s->has_new = true;
+        next = never_taken;
+    }
+    pthread_mutex_unlock(&s->mutex);
+    secrets_free(&next);
+    if (!same) {
+        cuzk_fail(err, CUZK_USAGE, "TLS cannot be turned on or off while the server runs");
+        return cuzk_fail_hint(err, "start it anew");
+    }
+    server_wake(s);
+    return CUZK_OK;
 }
 
 /* ---- stop ---- */
@@ -268,13 +317,13 @@ void rpc_server_stop(rpc_server *s, double grace) {
     stop_listening(s);
     if (s->epoll >= 0) close(s->epoll);
     if (s->wake >= 0) close(s->wake);
-    SSL_CTX_free(s->tls);
+    secrets_free(&s->secrets);
+    secrets_free(&s->renewed);
     nghttp2_session_callbacks_del(s->callbacks);
     nghttp2_option_del(s->option);
     pthread_cond_destroy(&s->quick.more);
     pthread_cond_destroy(&s->slow.more);
     pthread_mutex_destroy(&s->mutex);
-    free(s->token);
     free(s);
 }
 

@@ -37,6 +37,10 @@ typedef struct rpc_options {
  * beyond loopback without allow_plain. IO: it cannot be listened on (a living daemon's socket, a port in use, rights).
  * MALFORMED: a certificate or key that cannot be read. */
 cuzk_status rpc_server_start(rpc_server **out, cuzk_engine *engine, const rpc_options *options, cuzk_error *err);
+/* Reads certificate, key and client CA anew and takes the options' token; all else stays as it was. Connections that
+ * are there go on; new ones and further calls find the new ones. Whether there is TLS stays, too: USAGE when that would
+ * change. After a failure everything is as before. MALFORMED as above. */
+cuzk_status rpc_server_renew(rpc_server *s, const rpc_options *options, cuzk_error *err);
 /* Health says NOT_SERVING from now on; calls go on, submissions are the engine's to refuse. For SIGTERM, with
  * engine_drain. */
 void rpc_server_drain(rpc_server *s);

@@ -4,59 +4,48 @@
  * change; the loop takes calls out when their clients leave or their time is over. Whoever takes a call out of the list
  * answers it.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "base/log.h"
 #include "rpc/internal.h"
 
 #define QUICK_WORKERS 4
 #define SLOW_WORKERS 2
 #define WATCH_SECONDS 0.25 /* also how long stopping may wait for it */
 
-struct cancel_order {
-    cancel_order *next;
+struct wait_end {
+    wait_end *next;
     uint64_t seq;
-    char job_id[256];
+    bool wishes_end;
 };
 
 /* ---- workers ---- */
 
-/* Only while the job that was awaited is still the newest of its id. */
-static void carry_out(rpc_server *s, cancel_order *order) {
-    cuzk_error err;
-    bool was_there;
-    if (engine_find(s->engine, order->job_id) == order->seq &&
-        cuzk_engine_cancel(s->engine, order->job_id, &was_there, &err))
-        log_warn("a job whose client went away could not be ended: %s", err.what);
-    free(order);
-}
-
-static cancel_order *next_order(rpc_server *s, const work_queue *q) {
-    cancel_order *order = q == &s->quick ? s->cancels : NULL;
-    if (order) s->cancels = order->next;
-    return order;
+static wait_end *next_end(rpc_server *s, const work_queue *q) {
+    wait_end *end = q == &s->quick ? s->ends : NULL;
+    if (end) s->ends = end->next;
+    return end;
 }
 
 static void work(rpc_server *s, work_queue *q) {
     pthread_mutex_lock(&s->mutex);
     for (;;) {
-        cancel_order *order = next_order(s, q);
-        rpc_call *c = order ? NULL : q->first;
+        wait_end *end = next_end(s, q);
+        rpc_call *c = end ? NULL : q->first;
         if (c) {
             q->first = c->work_next;
             if (!q->first) q->last = &q->first;
-        } else if (!order) {
+        } else if (!end) {
             if (s->closed) break;
             pthread_cond_wait(&q->more, &s->mutex);
             continue;
         }
         pthread_mutex_unlock(&s->mutex);
-        if (order)
-            carry_out(s, order);
+        if (end)
+            engine_wait_end(s->engine, end->seq, end->wishes_end);
         else
             c->method->run(c);
+        free(end);
         pthread_mutex_lock(&s->mutex);
     }
     pthread_mutex_unlock(&s->mutex);
@@ -105,13 +94,29 @@ static void unlink_locked(rpc_server *s, rpc_call *c) {
     c->awaited = false;
 }
 
-bool await_take(rpc_call *c) {
+/* A worker tells the engine, which may have to end the job: that writes to the store and frees memory, and the loop has
+ * no time for it. */
+static void end_wait(rpc_server *s, uint64_t seq, bool wishes_end) {
+    wait_end *end = malloc(sizeof *end);
+    if (!end) {
+        engine_wait_end(s->engine, seq, wishes_end);
+        return;
+    }
+    *end = (wait_end){.seq = seq, .wishes_end = wishes_end};
+    pthread_mutex_lock(&s->mutex);
+    end->next = s->ends;
+    s->ends = end;
+    pthread_cond_signal(&s->quick.more);
+    pthread_mutex_unlock(&s->mutex);
+}
+
+bool await_take(rpc_call *c, bool client_left) {
     rpc_server *s = c->server;
     pthread_mutex_lock(&s->mutex);
     bool mine = c->awaited;
     if (mine) unlink_locked(s, c);
     pthread_mutex_unlock(&s->mutex);
-    if (mine) engine_wait_end(s->engine, c->seq);
+    if (mine) end_wait(s, c->seq, client_left && c->cancel_on_disconnect);
     return mine;
 }
 
@@ -127,7 +132,7 @@ rpc_call *await_expired(rpc_server *s, double now, double *next) {
     }
     if (found) unlink_locked(s, found);
     pthread_mutex_unlock(&s->mutex);
-    if (found) engine_wait_end(s->engine, found->seq);
+    if (found) end_wait(s, found->seq, false);
     return found;
 }
 
@@ -154,7 +159,7 @@ static void look(rpc_server *s, uint64_t id, uint64_t seq) {
             call_fail_status(c, &err);
         else
             answer_result(c, &result, false);
-        engine_wait_end(s->engine, seq);
+        engine_wait_end(s->engine, seq, false);
         work_done(c);
     }
     if (!status) cuzk_job_result_free(&result);
@@ -171,26 +176,7 @@ void await_add(rpc_call *c) {
     c->awaited = true;
     pthread_mutex_unlock(&s->mutex);
     look(s, id, seq); /* it may have ended before it was in the list */
-    server_wake(s);   /* for its deadline */
-}
-
-void await_cancel_job(rpc_call *c) {
-    rpc_server *s = c->server;
-    if (!c->prove || !c->cancel_on_disconnect) return;
-    cancel_order *order = malloc(sizeof *order);
-    if (!order) return; /* the job goes on, as without the wish */
-    order->seq = c->seq;
-    memcpy(order->job_id, c->job_id, sizeof order->job_id);
-    pthread_mutex_lock(&s->mutex);
-    rpc_call *other = s->awaiting;
-    while (other && other->seq != c->seq) other = other->await_next;
-    if (!other) {
-        order->next = s->cancels;
-        s->cancels = order;
-        pthread_cond_signal(&s->quick.more);
-    }
-    pthread_mutex_unlock(&s->mutex);
-    if (other) free(order);
+    server_wake(s);   /* for its deadline, or as its client left meanwhile */
 }
 
 /* ---- the watcher ---- */

@@ -202,6 +202,12 @@ static void a_token_guards_all_but_health(void **state) {
     char *answer = get(&s, "/status", "Authorization: Bearer s3cret-token\r\n");
     assert_null(strstr(answer, "Access-Control-Allow-Origin"));
     free(answer);
+    cuzk_error e;
+    assert_int_equal(http_server_renew(s.server, "a b", &e), CUZK_USAGE);
+    expect(&s, "/status", "Authorization: Bearer s3cret-token\r\n", 200, "uptime_secs");
+    assert_int_equal(http_server_renew(s.server, "another", &e), CUZK_OK);
+    expect(&s, "/status", "Authorization: Bearer s3cret-token\r\n", 401, "token");
+    expect(&s, "/status", "Authorization: Bearer another\r\n", 200, "uptime_secs");
     site_close(&s);
 }
 

@@ -97,23 +97,29 @@ static void raw_open(raw_client *c, const char *address, const char *path, const
     c->stream = nghttp2_submit_request(c->session, NULL, nv, 6, &provider, NULL);
 }
 
+/* Sends what there is to send, and reads nothing. False: the connection is over. */
+static bool raw_send(raw_client *c) {
+    const uint8_t *out;
+    ssize_t n;
+    while ((n = nghttp2_session_mem_send(c->session, &out)) > 0) {
+        for (size_t k = 0; k < (size_t)n;) {
+            long m = net_link_write(&c->link, out + k, (size_t)n - k);
+            if (m == NET_FAILED) return false;
+            if (m > 0)
+                k += (size_t)m;
+            else
+                poll(&(struct pollfd){.fd = c->link.fd, .events = POLLOUT}, 1, 100);
+        }
+    }
+    return true;
+}
+
 /* Moves bytes for so many seconds, or until the stream is closed, or until `replies` bytes have come. */
 static void raw_run(raw_client *c, double seconds, size_t replies) {
     double until = cpu_monotonic_seconds() + seconds;
     uint8_t room[16384];
     while (!c->closed && c->reply_n < replies && cpu_monotonic_seconds() < until) {
-        const uint8_t *out;
-        ssize_t n;
-        while ((n = nghttp2_session_mem_send(c->session, &out)) > 0) {
-            for (size_t k = 0; k < (size_t)n;) {
-                long m = net_link_write(&c->link, out + k, (size_t)n - k);
-                if (m == NET_FAILED) return;
-                if (m > 0)
-                    k += (size_t)m;
-                else
-                    poll(&(struct pollfd){.fd = c->link.fd, .events = POLLOUT}, 1, 100);
-            }
-        }
+        if (!raw_send(c)) return;
         poll(&(struct pollfd){.fd = c->link.fd, .events = POLLIN}, 1, 20);
         long k = net_link_read(&c->link, room, sizeof room);
         if (k == 0 || k == NET_FAILED) return;

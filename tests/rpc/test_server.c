@@ -235,8 +235,7 @@ static bool is_cancelled(void *user) {
     return r.state == CUZK_JOB_CANCELLED;
 }
 
-static void disconnect(const rpc_case *c, bool asks, size_t n, uint8_t *message) {
-    (void)asks;
+static void disconnect(const rpc_case *c, size_t n, const uint8_t *message) {
     raw_client raw;
     raw_open(&raw, c->socket, "/" PROVING "Prove", message, n, true);
     raw_run(&raw, 0.3, 1);
@@ -254,6 +253,36 @@ static uint8_t *framed(uint8_t *message, size_t *n) {
     return out;
 }
 
+/* The client is gone when its last byte is read; the input is large, so that a worker takes a while over it. All but
+ * that byte goes before: who closes at once is not heard at all, since the first thing that the server does is to
+ * write. */
+static void gone_while_a_worker_has_it(const rpc_case *c, const char *request) {
+    const size_t pad = 900000, n_request = strlen(request);
+    size_t n;
+    raw_client raw;
+    cuzk_error err;
+    cuzk_job_result r = {0};
+    char *large = malloc(n_request + pad + 16);
+    int at = sprintf(large, "%.*s, \"pad\": \"", (int)n_request - 1, request);
+    memset(large + at, 'x', pad);
+    memcpy(large + at + pad, "\"}", 3);
+    uint8_t *message = rpc_case_prove_message(SNAP, "y", large, true, &n);
+    message = framed(message, &n);
+    raw_open(&raw, c->socket, "/" PROVING "Prove", message, n - 1, false);
+    raw_run(&raw, 1, 1);
+    assert_true(raw.sent == n - 1 && !raw.closed);
+    raw_more(&raw, message + n - 1, 1, true);
+    assert_true(raw_send(&raw));
+    raw_close_client(&raw);
+    for (int turn = 0; turn < 400 && r.state != CUZK_JOB_CANCELLED; turn++, usleep(50000)) {
+        assert_int_equal(cuzk_engine_await(c->engine, "y", 0, &r, &err), CUZK_OK);
+        cuzk_job_result_free(&r);
+    }
+    assert_int_equal(r.state, CUZK_JOB_CANCELLED);
+    free(message);
+    free(large);
+}
+
 static void test_disconnect(void **state) {
     (void)state;
     rpc_case c;
@@ -262,7 +291,7 @@ static void test_disconnect(void **state) {
     char *slow = toy_request(1024, 64, 1, -1, 100);
     uint8_t *message = rpc_case_prove_message(SNAP, "x", slow, false, &n);
     message = framed(message, &n);
-    disconnect(&c, false, n, message);
+    disconnect(&c, n, message);
     usleep(300000);
     assert_true(runs(c.engine)); /* not asked: it goes on, and who sends it again joins it */
     cuzk_error err;
@@ -278,15 +307,16 @@ static void test_disconnect(void **state) {
     raw_client other;
     raw_open(&other, c.socket, "/" PROVING "AwaitProof", "\0\0\0\0\3\x0a\1x", 8, true);
     raw_run(&other, 0.2, 1);
-    disconnect(&c, true, n, message);
+    disconnect(&c, n, message);
     usleep(300000);
     assert_true(runs(c.engine));
     raw_close_client(&other);
     usleep(200000);
     /* Asked, and nobody does. */
-    disconnect(&c, true, n, message);
+    disconnect(&c, n, message);
     assert_true(engine_case_until(is_cancelled, c.engine));
     free(message);
+    gone_while_a_worker_has_it(&c, slow);
     free(slow);
     rpc_case_stop(&c);
 }
@@ -479,6 +509,21 @@ static void test_tls_and_token(void **state) {
     assert_int_equal(check_health(&bad, &err), CUZK_UNREACHABLE);
     bad = (rpc_client_options){.address = unix_address}; /* the socket's mode protects it */
     if (check_health(&bad, &err)) rpc_case_fault("unix", &err);
+    /* New ones while it runs; what cannot be used changes nothing. */
+    rpc_options renewed = o;
+    renewed.tls_key = other_key;
+    assert_int_equal(rpc_server_renew(c.server, &renewed, &err), CUZK_MALFORMED);
+    renewed.tls_cert = renewed.tls_key = NULL;
+    assert_int_equal(rpc_server_renew(c.server, &renewed, &err), CUZK_USAGE);
+    if (check_health(&good, &err)) rpc_case_fault("TLS as before", &err);
+    renewed = (rpc_options){.tls_cert = other, .tls_key = other_key, .token = "abracadabra"};
+    if (rpc_server_renew(c.server, &renewed, &err)) rpc_case_fault("renewed", &err);
+    bad = (rpc_client_options){.address = address, .tls_ca = other, .token = "abracadabra"};
+    for (int turn = 0; turn < 100 && check_health(&bad, &err); turn++) usleep(20000); /* the loop takes them */
+    if (check_health(&bad, &err)) rpc_case_fault("new TLS", &err);
+    bad.token = "sesame";
+    assert_int_equal(check_health(&bad, &err), CUZK_REFUSED);
+    assert_int_equal(check_health(&good, &err), CUZK_UNREACHABLE);
     rpc_case_stop(&c);
     /* Clients need certificates. */
     rpc_options strict = o;
