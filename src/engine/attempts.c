@@ -30,7 +30,7 @@ void attempt_free(attempt *a) {
     engine_job *j = a->job;
     uint64_t seq = j->seq;
     bool held = a->host.bytes > 0;
-    if (a->pending) a->device->b->prove_abandon(a->pending);
+    assert(!a->pending);
     witness_free(&a->w);
     pthread_mutex_lock(&e->lock);
     device_memory_give_locked(a);
@@ -42,6 +42,29 @@ void attempt_free(attempt *a) {
     if (held) trace_record(e->events, TRACE_DEALLOC_DONE, seq, a->partition, "");
     free(a);
     jobs_unuse(e, j);
+}
+
+void attempts_free(attempt *chain) {
+    while (chain) {
+        attempt *a = chain;
+        chain = a->next;
+        attempt_free(a);
+    }
+}
+
+void attempt_drop(attempt *a, lane *l) {
+    cuzk_engine *e = a->engine;
+    if (a->pending) {
+        pthread_mutex_lock(&e->lock);
+        lane_asks_locked(l, a->device);
+        pthread_mutex_unlock(&e->lock);
+        a->device->b->prove_abandon(a->pending);
+        a->pending = NULL;
+        pthread_mutex_lock(&e->lock);
+        lane_asks_locked(l, NULL);
+        pthread_mutex_unlock(&e->lock);
+    }
+    attempt_free(a);
 }
 
 void attempt_permit_back_locked(attempt *a) {
@@ -71,10 +94,6 @@ attempt *attempt_abandon_locked(cuzk_engine *e, partition *p) {
     if (p->state == PARTITION_QUEUED && unlink_from(&e->queue, a)) {
         e->queued[a->cls]--;
         e->in_flight--;
-        return a;
-    }
-    if (p->state == PARTITION_FINISHING && unlink_from(&e->pending, a)) {
-        e->n_pending--;
         return a;
     }
     return NULL;

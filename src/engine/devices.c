@@ -286,14 +286,6 @@ static cuzk_status start(attempt *a, engine_dev *d, cuzk_error *err) {
     return s;
 }
 
-static void free_chain(attempt *chain) {
-    while (chain) {
-        attempt *a = chain;
-        chain = a->next;
-        attempt_free(a);
-    }
-}
-
 /* What a failed start says about the device. */
 static void started_badly(attempt *a, const cuzk_error *why) {
     cuzk_engine *e = a->engine;
@@ -302,7 +294,7 @@ static void started_badly(attempt *a, const cuzk_error *why) {
     attempt *chain = fault && !a->abandoned ? device_fault_locked(e, a->device, why->what, false, false) : NULL;
     if (fault) trace_record(e->events, TRACE_DEVICE_FAULT, a->job->seq, a->partition, a->lane);
     pthread_mutex_unlock(&e->lock);
-    free_chain(chain);
+    attempts_free(chain);
     attempt_failed(a, why, false);
 }
 
@@ -334,7 +326,7 @@ static void prove(cuzk_engine *e, attempt *a, engine_dev *d, lane *l) {
     engine_changed_locked(e);
     pthread_mutex_unlock(&e->lock);
     if (!wanted)
-        attempt_free(a);
+        attempt_drop(a, l);
     else if (s)
         started_badly(a, &err);
 }
@@ -345,11 +337,12 @@ static void look_locked(engine_dev *d, lane *l) {
     cuzk_engine *e = l->engine;
     backend_device_info info;
     cuzk_error ignored;
-    l->stuck = true; /* as far as a stop can know */
+    lane_asks_locked(l, d);
+    l->stuck = true; /* a healthy one answers at once: a stop need not wait long */
     pthread_mutex_unlock(&e->lock);
     cuzk_status s = d->b->device_info(d->number, &info, &ignored);
     pthread_mutex_lock(&e->lock);
-    l->stuck = false;
+    lane_asks_locked(l, NULL);
     if (!s) d->free_bytes = info.free_bytes;
     d->looked = cpu_monotonic_seconds();
 }

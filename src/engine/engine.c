@@ -139,6 +139,12 @@ void lane_idle_locked(lane *l) {
     l->job_id[0] = 0;
 }
 
+void lane_asks_locked(lane *l, engine_dev *d) {
+    l->asks = d;
+    l->asks_since = cpu_monotonic_seconds();
+    if (!d) l->stuck = false;
+}
+
 static void lane_names(lane *l, unsigned number) {
     const char *critical = l->critical_only ? " (critical)" : "";
     switch (l->kind) {
@@ -269,7 +275,7 @@ static void key_unloads(void *user, const cuzk_key *key) {
         pthread_mutex_lock(&e->lock);
         bool asks = d->b->forget_key && !d->hung; /* it gets no work any more, and would not answer */
         pthread_mutex_unlock(&e->lock);
-        if (asks) d->b->forget_key(&key->key);
+        if (asks) d->b->forget_key(d->number, &key->key);
         pthread_mutex_lock(&e->lock);
         device_memory_forget_locked(d, key->key.id);
         pthread_mutex_unlock(&e->lock);
@@ -379,11 +385,7 @@ static void abandon_all(cuzk_engine *e) {
     }
     engine_changed_locked(e);
     pthread_mutex_unlock(&e->lock);
-    while (free_list) {
-        attempt *a = free_list;
-        free_list = a->next;
-        attempt_free(a);
-    }
+    attempts_free(free_list);
 }
 
 /* Waits for a lane that a device may hold back: a little when it is known to hang, else as long as a device may be

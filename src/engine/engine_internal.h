@@ -162,6 +162,8 @@ struct lane {
     lane_kind kind;
     bool critical_only, busy, stuck /* in a device that hung */, left;
     engine_dev *device;
+    engine_dev *asks; /* something beside a proof: it may not answer */
+    double asks_since;
     char name[48], trace_name[24];
     /* what it does; job_id is a copy, as the job may go */
     uint64_t job_seq;
@@ -327,11 +329,16 @@ void *synthesis_lane(void *arg);
 
 /* ---- attempts.c ---- */
 attempt *attempt_create(cuzk_engine *e, engine_job *j, unsigned k, device_class cls);
-/* Without the lock: gives back all that it owns, and the job's use. */
+/* Without the lock: gives back all that it owns, and the job's use. No device has a proof of it pending. */
 void attempt_free(attempt *a);
+void attempts_free(attempt *chain); /* all of it; accepts NULL */
+/* The same of one that may have a proof pending, which a device that hangs does not give back: for lanes of devices and
+ * finalizers only. */
+void attempt_drop(attempt *a, lane *l);
 /* Under the lock: gives the permit back, if it has one. */
 void attempt_permit_back_locked(attempt *a);
-/* Under the lock: the partition turns its back on its attempt. Returned when nobody else has it in hand: free it. */
+/* Under the lock: the partition turns its back on its attempt. Returned when nobody else has it in hand: free it. One
+ * with a proof pending a finalizer frees. */
 attempt *attempt_abandon_locked(cuzk_engine *e, partition *p);
 /* After a try failed: tries again or ends the job. Takes the attempt. The lock is not held. */
 void attempt_failed(attempt *a, const cuzk_error *why, bool wrong_proof);
@@ -381,5 +388,8 @@ cuzk_status lane_start(cuzk_engine *e, lane_kind kind, engine_dev *d, unsigned n
                        cuzk_error *err);
 void lane_busy_locked(lane *l, const engine_job *j, unsigned k);
 void lane_idle_locked(lane *l);
+/* Under the lock: the lane's thread asks the device something beside a proof, and the watchdog looks whether it
+ * answers; NULL: it did. */
+void lane_asks_locked(lane *l, engine_dev *d);
 
 #endif

@@ -131,14 +131,6 @@ void finish_job_if_done(cuzk_engine *e, engine_job *j, prepared *prep, const res
 
 /* ---- one proof ---- */
 
-static void free_chain(attempt *chain) {
-    while (chain) {
-        attempt *a = chain;
-        chain = a->next;
-        attempt_free(a);
-    }
-}
-
 static void fault(attempt *a, const char *what, bool wrong_proof) {
     cuzk_engine *e = a->engine;
     pthread_mutex_lock(&e->lock);
@@ -146,7 +138,7 @@ static void fault(attempt *a, const char *what, bool wrong_proof) {
     attempt *chain = device_fault_locked(e, a->device, what, wrong_proof, false);
     trace_record(e->events, TRACE_DEVICE_FAULT, a->job->seq, a->partition, a->lane);
     pthread_mutex_unlock(&e->lock);
-    free_chain(chain);
+    attempts_free(chain);
 }
 
 /* Devices that called this partition's witness wrong were wrong themselves. */
@@ -195,7 +187,7 @@ static void keep(attempt *a, const groth16_proof *proof, double verify) {
     }
     engine_changed_locked(e);
     pthread_mutex_unlock(&e->lock);
-    free_chain(chain);
+    attempts_free(chain);
     if (wanted) finish_job_if_done(e, j, a->prep, a->key, "");
     attempt_free(a);
 }
@@ -257,8 +249,10 @@ static void finish(cuzk_engine *e, attempt *a, lane *l) {
 static attempt *take_locked(cuzk_engine *e) {
     double now = cpu_monotonic_seconds();
     attempt **best = NULL;
-    for (attempt **at = &e->pending; *at; at = &(*at)->next)
-        if (!best || schedule_before(e, (*at)->job, (*best)->job, now)) best = at;
+    for (attempt **at = &e->pending; *at; at = &(*at)->next) {
+        if (best && (*best)->abandoned) break; /* those give bytes back at once */
+        if (!best || (*at)->abandoned || schedule_before(e, (*at)->job, (*best)->job, now)) best = at;
+    }
     if (!best) return NULL;
     attempt *a = *best;
     *best = a->next;
@@ -271,10 +265,15 @@ void *finish_lane(void *arg) {
     lane *l = arg;
     cuzk_engine *e = l->engine;
     pthread_mutex_lock(&e->lock);
-    while (!e->stopping) {
-        attempt *a = take_locked(e);
+    for (attempt *a; (a = take_locked(e)) || !e->stopping;) {
         if (!a) {
             engine_wait_locked(e, -1);
+            continue;
+        }
+        if (a->abandoned) { /* at a stop all are */
+            pthread_mutex_unlock(&e->lock);
+            attempt_drop(a, l);
+            pthread_mutex_lock(&e->lock);
             continue;
         }
         device_busy_locked(a->device, 1);

@@ -223,11 +223,7 @@ void jobs_end(cuzk_engine *e, engine_job *j, cuzk_job_state state, const cuzk_er
     row.state = state;
     engine_changed_locked(e);
     pthread_mutex_unlock(&e->lock);
-    while (chain) {
-        attempt *a = chain;
-        chain = a->next;
-        attempt_free(a);
-    }
+    attempts_free(chain);
     prepared_drop(prep);
     cuzk_status stored = e->st->ops->update(e->st, &row, &err);
     pthread_mutex_lock(&e->lock);

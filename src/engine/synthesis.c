@@ -171,11 +171,7 @@ static void synthesize(cuzk_engine *e, attempt *a, uint64_t bytes, lane *l) {
         if (chain) engine_changed_locked(e);
         pthread_mutex_unlock(&e->lock);
         if (!wanted) attempt_free(a);
-        while (chain) {
-            attempt *next = chain->next;
-            attempt_free(chain);
-            chain = next;
-        }
+        attempts_free(chain);
         budget_release(&early);
     }
     pthread_mutex_lock(&e->lock);

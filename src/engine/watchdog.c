@@ -2,6 +2,7 @@
  * and ends of jobs that the store did not take. And the warmer, which sets up the share for critical jobs. */
 #include "engine/engine_internal.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,13 +76,20 @@ static unsigned count_finalizers(cuzk_engine *e) {
     return n;
 }
 
+/* Under the lock: the device hangs. Attempts to be freed without it are chained. */
+static attempt *put_aside_locked(cuzk_engine *e, engine_dev *d, char *what, size_t n) {
+    d->hung = true;
+    snprintf(what, n, "it did not answer for %.1f s", e->o.device_timeout);
+    return device_fault_locked(e, d, what, false, true);
+}
+
 /* The partition goes elsewhere; the thread that waits for the device frees the rest when it returns. */
 static void end_hung_attempts(cuzk_engine *e) {
     for (;;) {
         char what[160];
         cuzk_error why, ignored;
         pthread_mutex_lock(&e->lock);
-        attempt *a = find_hung_locked(e), *chain = NULL;
+        attempt *a = find_hung_locked(e);
         if (!a) {
             pthread_mutex_unlock(&e->lock);
             return;
@@ -95,22 +103,16 @@ static void end_hung_attempts(cuzk_engine *e) {
         attempt_abandon_locked(e, p); /* in a thread's hand: nothing to free here */
         p->state = PARTITION_PENDING;
         p->excluded |= 1u << d->index;
-        d->hung = true;
         double silent = e->o.device_timeout;
         fail = p->attempts >= e->o.attempts;
         e->hung++;
         if (!fail) e->retries++;
         j->uses++;
-        snprintf(what, sizeof what, "it did not answer for %.1f s", silent);
         trace_record(e->events, TRACE_DEVICE_FAULT, j->seq, k, d->id);
-        chain = device_fault_locked(e, d, what, false, true);
+        attempt *chain = put_aside_locked(e, d, what, sizeof what);
         engine_changed_locked(e);
         pthread_mutex_unlock(&e->lock);
-        while (chain) {
-            attempt *next = chain->next;
-            attempt_free(chain);
-            chain = next;
-        }
+        attempts_free(chain);
         cuzk_fail(&why, CUZK_DEVICE, "device %s hangs: %s", d->id, what);
         e->st->ops->attempt(e->st, j->seq, k, d->id, silent, &why, &ignored);
         if (fail) jobs_end(e, j, CUZK_JOB_FAILED, &why);
@@ -118,6 +120,37 @@ static void end_hung_attempts(cuzk_engine *e) {
          */
         if (finalizer) lane_start(e, LANE_FINISH, NULL, count_finalizers(e), false, &ignored);
         jobs_unuse(e, j);
+    }
+}
+
+static lane *find_hung_lane_locked(cuzk_engine *e) {
+    double now = cpu_monotonic_seconds();
+    for (lane *l = e->lanes; l; l = l->next) {
+        if (!l->asks || l->asks->is_cpu || l->asks->b->own_machine) continue;
+        if (now - l->asks_since > e->o.device_timeout) return l;
+    }
+    return NULL;
+}
+
+/* Lanes that asked a device something beside a proof and have no answer. */
+static void end_hung_questions(cuzk_engine *e) {
+    for (;;) {
+        char what[160];
+        cuzk_error ignored;
+        pthread_mutex_lock(&e->lock);
+        lane *l = find_hung_lane_locked(e);
+        if (!l) {
+            pthread_mutex_unlock(&e->lock);
+            return;
+        }
+        l->asks_since = INFINITY; /* told */
+        l->stuck = true;
+        bool finalizer = l->kind == LANE_FINISH;
+        attempt *chain = put_aside_locked(e, l->asks, what, sizeof what);
+        engine_changed_locked(e);
+        pthread_mutex_unlock(&e->lock);
+        attempts_free(chain);
+        if (finalizer) lane_start(e, LANE_FINISH, NULL, count_finalizers(e), false, &ignored);
     }
 }
 
@@ -183,6 +216,7 @@ void *watchdog_lane(void *arg) {
         double now = cpu_monotonic_seconds();
         end_late_jobs(e);
         end_hung_attempts(e);
+        end_hung_questions(e);
         if (now - sampled >= SAMPLE_EVERY) sample(e), ask_again(e), sampled = now;
         if (now - followed >= BUDGET_EVERY) follow_machine(e), followed = now;
         if (now - saved >= SAVE_EVERY) jobs_save_unsaved(e), saved = now;

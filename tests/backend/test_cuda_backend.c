@@ -163,7 +163,7 @@ static void residents(void **state) {
     OK(begin(&a, &p, NULL));
     end(p);
     assert_int_equal(gpu->keys_made, made + 3);
-    cuda->forget_key(&a.key);
+    cuda->forget_key(0, &a.key);
     assert_int_equal(gpu->keys, 0);
     backend_cuda_limit_memory(0, 0);
     backend_cuda_evict();

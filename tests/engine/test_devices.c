@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 #include "backend/sim/sim.h"
 #include "base/cpu.h"
@@ -329,8 +330,8 @@ static cuzk_status shared_info(unsigned device, backend_device_info *out, cuzk_e
 
 static atomic_uint keys_forgotten;
 
-static void count_forgotten(const proving_key *key) {
-    (void)key;
+static void count_forgotten(unsigned device, const proving_key *key) {
+    (void)device, (void)key;
     atomic_fetch_add(&keys_forgotten, 1);
 }
 
@@ -384,6 +385,86 @@ static void shared_in_the_device(void **state) {
     cuzk_engine_stop(engine, 0);
 }
 
+/* ---- a device that hangs holds up nobody else ---- */
+
+static bool proof_waits(void *user) {
+    (void)user;
+    engine_view v = look();
+    bool yes = v.pending_proofs > 0;
+    engine_view_free(&v);
+    return yes;
+}
+
+static bool abandoned(void *user) {
+    (void)user;
+    return backend_sim_stats(0).abandoned > 0;
+}
+
+static void *hang_for_4_s(void *unused) {
+    (void)unused;
+    nanosleep(&(struct timespec){4, 0}, NULL);
+    backend_sim_faults(0, &(sim_faults){0});
+    return NULL;
+}
+
+static bool quarantined(void *user) {
+    (void)user;
+    engine_view v = look();
+    bool yes = v.devices[0].quarantined;
+    engine_view_free(&v);
+    return yes;
+}
+
+/* A job is cancelled of whose proofs one waits for a finalizer, and the device hangs: who cancels is not held up, and
+ * what the device has comes back when it returns. */
+static void cancelled_on_a_hung_device(void **state) {
+    (void)state;
+    bool there;
+    cuzk_error err;
+    pthread_t t;
+    cuzk_engine_options o = engine_case_options();
+    o.device_workers = 2;
+    sim_options sim = quick(1);
+    sim.finish_seconds = 3; /* three finalizers are in it, while the device has four proofs */
+    open_engine(sim, false, o);
+    submit("a", 12, 4, CUZK_DEVICE_DEFAULT);
+    assert_true(engine_case_until(proof_waits, NULL));
+    backend_sim_faults(0, &(sim_faults){.hang = true});
+    assert_int_equal(pthread_create(&t, NULL, hang_for_4_s, NULL), 0);
+    double start = cpu_monotonic_seconds();
+    assert_int_equal(cuzk_engine_cancel(engine, "a", &there, &err), CUZK_OK);
+    assert_true(there);
+    assert_true(cpu_monotonic_seconds() - start < 2);
+    pthread_join(t, NULL);
+    assert_true(engine_case_until(abandoned, NULL));
+    uint64_t keys = charged();
+    assert_true(engine_case_until(all_back, &keys));
+    close_engine();
+}
+
+/* Nothing is proved on it, and it hangs: found by looking at its memory. Its keys go all the same. */
+static void hung_while_idle(void **state) {
+    (void)state;
+    bool was;
+    uint64_t freed;
+    cuzk_error err;
+    cuzk_engine_options o = engine_case_options();
+    o.device_timeout = 0.5;
+    open_engine(quick(2), false, o);
+    submit("a", 6, 4, CUZK_DEVICE_DEFAULT);
+    engine_case_expect(engine, "a", CUZK_JOB_COMPLETED, 1024, 6, 4);
+    backend_sim_faults(0, &(sim_faults){.hang = true});
+    assert_true(engine_case_until(quarantined, NULL));
+    double start = cpu_monotonic_seconds();
+    assert_int_equal(cuzk_engine_evict(engine, "toy-1kib", &was, &freed, &err), CUZK_OK);
+    assert_true(was && cpu_monotonic_seconds() - start < 2);
+    assert_int_equal(backend_sim_stats(1).keys_forgotten, 1);
+    submit("b", 3, 7, CUZK_DEVICE_DEFAULT);
+    engine_case_expect(engine, "b", CUZK_JOB_COMPLETED, 1024, 3, 7);
+    backend_sim_faults(0, &(sim_faults){0});
+    close_engine();
+}
+
 static cuzk_status large_plan(unsigned device, const shape *s, unsigned threads, uint64_t host_limit,
                               uint64_t device_limit, prove_plan *out, cuzk_error *err) {
     cuzk_status st = shared_plan(device, s, threads, host_limit, device_limit, out, err);
@@ -424,6 +505,8 @@ int main(void) {
         cmocka_unit_test(device_too_small),
         cmocka_unit_test(shared_in_the_device),
         cmocka_unit_test(larger_than_beside_the_share),
+        cmocka_unit_test(cancelled_on_a_hung_device),
+        cmocka_unit_test(hung_while_idle),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

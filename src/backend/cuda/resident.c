@@ -92,10 +92,10 @@ bool resident_put_out_one(unsigned device) {
     return done;
 }
 
-void resident_forget_key(const proving_key *key) {
+void resident_forget_key(unsigned device, const proving_key *key) {
     pthread_mutex_lock(&table_lock);
     for (resident *r = table; r < table + RESIDENTS; r++)
-        if (r->is_key && r->id == key->id && !r->users) put_out(r);
+        if (r->is_key && r->device == device && r->id == key->id && !r->users) put_out(r);
     pthread_mutex_unlock(&table_lock);
 }
 

@@ -30,7 +30,7 @@ void resident_give(resident *r); /* accepts NULL */
 /* Puts out the least recently used one that nobody uses on the device; false when there is none. */
 bool resident_put_out_one(unsigned device);
 /* Puts out every device's copy of a key that is about to go. No proof uses it. */
-void resident_forget_key(const proving_key *key);
+void resident_forget_key(unsigned device, const proving_key *key);
 /* The entry of an id on a device that is already there, without taking it; NULL when absent. */
 resident *resident_find(unsigned device, uint64_t id, bool is_key);
 

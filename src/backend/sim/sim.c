@@ -77,6 +77,11 @@ static cuzk_status dead(unsigned device, const char *stage, cuzk_error *err) {
     return cuzk_fail_where(err, "device %u, %s", device, stage);
 }
 
+/* As long as the device hangs. */
+static void hang_locked(unsigned device) {
+    while (sim->device[device].faults.hang) pthread_cond_wait(&sim->changed, &sim->lock);
+}
+
 /* A sign of life without the lock, as a real device gives one after each tile. */
 static void give_sign_locked(const cuzk_control *control, const char *stage) {
     if (!control || !control->progress) return;
@@ -198,15 +203,15 @@ static void see_key(unsigned device, uint64_t id) {
     pthread_mutex_unlock(&sim->lock);
 }
 
-static void sim_forget_key(const proving_key *key) {
+static void sim_forget_key(unsigned device, const proving_key *key) {
     if (!sim) return;
+    sim_device *d = &sim->device[device];
     pthread_mutex_lock(&sim->lock);
-    for (unsigned i = 0; i < sim->options.devices; i++) {
-        for (sim_key *k = sim->device[i].keys; k < sim->device[i].keys + KEYS; k++) {
-            if (k->id != key->id || k->forgotten) continue;
-            k->forgotten = true;
-            sim->device[i].stats.keys_forgotten++;
-        }
+    hang_locked(device);
+    for (sim_key *k = d->keys; k < d->keys + KEYS; k++) {
+        if (k->id != key->id || k->forgotten) continue;
+        k->forgotten = true;
+        d->stats.keys_forgotten++;
     }
     pthread_mutex_unlock(&sim->lock);
 }
@@ -361,8 +366,11 @@ static cuzk_status sim_finish(pending_proof *p, groth16_proof *out, prove_times 
 
 static void sim_abandon(pending_proof *p) {
     if (!p) return;
+    pthread_mutex_lock(&sim->lock);
+    hang_locked(p->device);
+    sim->device[p->device].stats.abandoned++;
+    pthread_mutex_unlock(&sim->lock);
     backend_cpu()->prove_abandon(p->beneath);
-    count(&sim->device[p->device].stats.abandoned);
     free_pending(p);
 }
 
@@ -377,7 +385,7 @@ static cuzk_status sim_info(unsigned device, backend_device_info *out, cuzk_erro
     memset(out, 0, sizeof *out);
     snprintf(out->name, sizeof out->name, "simulated device %u", device);
     pthread_mutex_lock(&sim->lock);
-    while (sim->device[device].faults.hang) pthread_cond_wait(&sim->changed, &sim->lock);
+    hang_locked(device);
     out->memory_bytes = sim->options.memory_bytes;
     out->free_bytes = sim->options.memory_bytes - sim->device[device].stats.live_bytes;
     pthread_mutex_unlock(&sim->lock);
