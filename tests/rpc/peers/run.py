@@ -95,7 +95,7 @@ def start_daemon(folder, tls):
     config = folder / "cuzk.toml"
     config.write_text(f"""
 [daemon]
-listen = ["unix://{folder}/s"{tls}
+listen = ["unix://{folder}/s"{tls or "]"}
 [keys]
 development = true
 [store]
