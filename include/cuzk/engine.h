@@ -46,7 +46,8 @@ typedef struct cuzk_engine_options {
     uint64_t device_memory_bytes; /* cap per device; 0: what is free there */
     uint64_t critical_bytes;    /* host share for critical jobs; UINT64_MAX: the largest plan of winning-post among the
                                    enabled circuits */
-    uint64_t request_bytes;     /* most bytes of inputs being received or parsed; 0: 512 MiB */
+    uint64_t request_bytes;     /* room for inputs being received, taken out of the budget for good; without a store
+                                   on disk inputs that wait are in it, too, in half of it at most; 0: 512 MiB */
     unsigned synthesis_workers; /* pw; 0: half the threads, at least 2 */
     unsigned device_workers;    /* gw for each device; 0: 2 */
     unsigned queue_depth;       /* synthesized partitions that may wait for a device before synthesis pauses; 0: twice

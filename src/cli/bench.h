@@ -87,7 +87,7 @@ struct bench_target { /* first member of each */
 
 /* bench_engine.c: starts an engine with these workers and loads the circuit's key. */
 cuzk_status bench_engine_open(bench_target **out, const args *a, const bench_input *in, unsigned pw, unsigned gw,
-                              cuzk_error *err);
+                              unsigned clients, cuzk_error *err);
 /* bench_daemon.c */
 cuzk_status bench_daemon_open(bench_target **out, const args *a, const bench_input *in, unsigned clients,
                               cuzk_error *err);

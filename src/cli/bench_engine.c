@@ -133,8 +133,14 @@ static uint64_t input_bytes(const bench_input *in) {
     return bytes;
 }
 
+/* Inputs that wait have half of the room. */
+static uint64_t room_for(uint64_t bytes, unsigned clients) {
+    const uint64_t usual = (uint64_t)512 << 20;
+    return 2 * clients * bytes > usual ? 2 * clients * bytes : usual;
+}
+
 static cuzk_status start(engine_target *e, const args *a, const bench_input *in, unsigned pw, unsigned gw,
-                         cuzk_error *err) {
+                         unsigned clients, cuzk_error *err) {
     uint64_t threads, memory, device_memory, held = input_bytes(in);
     const char *device = a->value[OPT_DEVICE];
     if (args_number(a, OPT_THREADS, 1, CUZK_MAX_THREADS, &threads, err)) return err->status;
@@ -146,6 +152,7 @@ static cuzk_status start(engine_target *e, const args *a, const bench_input *in,
                              .threads = (unsigned)threads,
                              .memory_bytes = memory > held ? memory - held : memory,
                              .device_memory_bytes = device_memory,
+                             .request_bytes = room_for(held, clients),
                              .synthesis_workers = pw,
                              .device_workers = gw,
                              .devices = device,
@@ -157,7 +164,7 @@ static cuzk_status start(engine_target *e, const args *a, const bench_input *in,
 }
 
 cuzk_status bench_engine_open(bench_target **out, const args *a, const bench_input *in, unsigned pw, unsigned gw,
-                              cuzk_error *err) {
+                              unsigned clients, cuzk_error *err) {
     static const bench_target_ops ops = {engine_prove, engine_sample, engine_finish, engine_close};
     bool already;
     double seconds;
@@ -165,7 +172,7 @@ cuzk_status bench_engine_open(bench_target **out, const args *a, const bench_inp
     engine_target *e = calloc(1, sizeof *e);
     if (!e) return cuzk_fail(err, CUZK_MEMORY, "no memory for an engine");
     *e = (engine_target){.base = {.ops = &ops, .sample_every = 0.1}, .a = a};
-    if (start(e, a, in, pw, gw, err)) {
+    if (start(e, a, in, pw, gw, clients, err)) {
         free(e);
         return err->status;
     }

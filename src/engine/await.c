@@ -72,8 +72,7 @@ static cuzk_status proofs_of(cuzk_engine *e, engine_job *j, cuzk_job_result *out
 static cuzk_status await_job(cuzk_engine *e, engine_job *j, double timeout, cuzk_job_result *out, cuzk_error *err) {
     double until = timeout < 0 ? -1 : cpu_monotonic_seconds() + timeout;
     pthread_mutex_lock(&e->lock);
-    while (!jobs_ended(j) && !e->stopping && (until < 0 || cpu_monotonic_seconds() < until))
-        engine_wait_locked(e, until);
+    if (timeout != 0) engine_wait_end_locked(e, j, until);
     out->state = j->state;
     if (j->error) out->error = *j->error;
     out->attempts = j->attempts;

@@ -72,13 +72,6 @@ bool budget_try(budget *b, reservation *out, uint64_t bytes, bool critical) {
     return true;
 }
 
-bool budget_try_more(reservation *r, uint64_t bytes) {
-    assert(r->from);
-    if (!take(r->from, bytes, r->critical)) return false;
-    r->bytes += bytes;
-    return true;
-}
-
 void budget_split(reservation *r, reservation *out, uint64_t bytes) {
     assert(bytes <= r->bytes && !out->from && !out->bytes);
     *out = (reservation){r->from, bytes, r->critical};
@@ -105,11 +98,6 @@ void budget_shrink(reservation *r, uint64_t bytes) {
 void budget_release(reservation *r) {
     budget_shrink(r, 0);
     memset(r, 0, sizeof *r);
-}
-
-bool budget_fits_ever(const budget *b, uint64_t bytes, bool critical) {
-    budget_stats s = budget_get(b);
-    return bytes <= s.total - (critical ? 0 : s.critical_share);
 }
 
 void budget_resize(budget *b, uint64_t total, uint64_t critical_share) {

@@ -32,8 +32,6 @@ void budget_destroy(budget *b); /* accepts NULL */
 
 /* Fills *out (empty before) when the bytes fit. bytes 0 always succeeds. */
 bool budget_try(budget *b, reservation *out, uint64_t bytes, bool critical);
-/* Adds to what is held already, whole or not at all. For a holder that can give up everything if refused. */
-bool budget_try_more(reservation *r, uint64_t bytes);
 /* Moves `bytes` (at most what r holds) into *out, which was empty. */
 void budget_split(reservation *r, reservation *out, uint64_t bytes);
 /* Keeps `bytes` and gives the rest back; no effect when it holds less. */
@@ -42,8 +40,6 @@ void budget_shrink(reservation *r, uint64_t bytes);
 void budget_release(reservation *r);
 /* Calls on_release: for those who made room in another way than by giving bytes back. */
 void budget_nudge(budget *b);
-/* Whether such a need could ever be met: total without what is never given back is the caller's to know. */
-bool budget_fits_ever(const budget *b, uint64_t bytes, bool critical);
 
 /* New sizes: virtual machines grow and cgroup limits change. What is reserved beyond a smaller total is given back as
  * its holders end. */

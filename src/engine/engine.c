@@ -49,18 +49,22 @@ static void on_release(void *user) {
     pthread_mutex_unlock(&e->lock);
 }
 
-void engine_wait_locked(cuzk_engine *e, double until) {
-    uint64_t seen = e->generation;
-    if (until < 0) {
-        while (e->generation == seen) pthread_cond_wait(&e->changed, &e->lock);
-        return;
-    }
+/* False: the time is over. */
+static bool wait_on(cuzk_engine *e, pthread_cond_t *c, double until) {
+    if (until < 0) return pthread_cond_wait(c, &e->lock) == 0;
     double far = cpu_monotonic_seconds() + 1e6; /* a time_t holds it */
     if (until > far) until = far;
     struct timespec t = {(time_t)until, (long)((until - (double)(time_t)until) * 1e9)};
-    while (e->generation == seen) {
-        if (pthread_cond_timedwait(&e->changed, &e->lock, &t)) return;
-    }
+    return pthread_cond_timedwait(c, &e->lock, &t) == 0;
+}
+
+void engine_wait_locked(cuzk_engine *e, double until) {
+    uint64_t seen = e->generation;
+    while (e->generation == seen && wait_on(e, &e->changed, until)) continue;
+}
+
+void engine_wait_end_locked(cuzk_engine *e, const engine_job *j, double until) {
+    while (!jobs_ended(j) && !e->stopping && wait_on(e, &e->ended, until)) continue;
 }
 
 uint64_t engine_generation(cuzk_engine *e, uint64_t seen, double timeout) {
@@ -323,6 +327,7 @@ cuzk_status engine_start(cuzk_engine **out, const cuzk_engine_options *options, 
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
     pthread_mutex_init(&e->lock, NULL);
     pthread_cond_init(&e->changed, &clock);
+    pthread_cond_init(&e->ended, &clock);
     pthread_cond_init(&e->follow, NULL);
     pthread_condattr_destroy(&clock);
     e->st = setup->store;
@@ -373,6 +378,7 @@ static void abandon_all(cuzk_engine *e) {
     attempt *free_list = NULL;
     pthread_mutex_lock(&e->lock);
     e->stopping = true;
+    pthread_cond_broadcast(&e->ended);
     atomic_store(&e->cancel_all, 1);
     for (engine_job *j = e->live_first; j; j = j->live_after) {
         atomic_store(&j->cancel, 1);
@@ -442,6 +448,7 @@ static void engine_free(cuzk_engine *e) {
     free(e->kinds);
     free_options(e);
     pthread_cond_destroy(&e->changed);
+    pthread_cond_destroy(&e->ended);
     pthread_cond_destroy(&e->follow);
     pthread_mutex_destroy(&e->lock);
     free(e);

@@ -34,10 +34,9 @@ trace *engine_trace(cuzk_engine *e);
  * and returns it. For server-sent events. */
 uint64_t engine_generation(cuzk_engine *e, uint64_t seen, double timeout);
 
-/* Room for inputs being received, within request_bytes: first come, first served. try: false when there is none now.
- * wait: at most timeout seconds (negative: for ever); false when the time passed or the engine stops. */
+/* Room for inputs being received, within request_bytes. False when there is none now; who waits is the caller's to
+ * order. */
 bool engine_request_try(cuzk_engine *e, uint64_t bytes);
-bool engine_request_wait(cuzk_engine *e, uint64_t bytes, double timeout);
 void engine_request_done(cuzk_engine *e, uint64_t bytes);
 
 /* A job by its request id (the newest) as stored: for `cuzk jobs`, all with each. */

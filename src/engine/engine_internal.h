@@ -172,10 +172,6 @@ struct lane {
     char job_id[256], job_kind[24];
 };
 
-typedef struct request_waiter {
-    struct request_waiter *next;
-} request_waiter;
-
 #define JOB_BUCKETS 4096u
 
 struct cuzk_engine {
@@ -198,6 +194,7 @@ struct cuzk_engine {
     pthread_cond_t follow;
     bool led;
     uint64_t generation;
+    pthread_cond_t ended; /* monotonic clock; of those that await a job: a thousand of them cost nothing */
     /* How often bytes of the host may have come free. Who was refused waits for this, not for the generation: otherwise
      * two that wait for bytes would wake each other without end by asking. */
     uint64_t rooms;
@@ -226,8 +223,7 @@ struct cuzk_engine {
     bool has_watchdog, has_warmer, warming;
     atomic_int cancel_all; /* of preload and warming */
 
-    request_waiter *request_first, *request_last;
-    uint64_t request_bytes;
+    uint64_t request_bytes; /* being received */
 
     kind_counters counters[ENGINE_KINDS_MAX];
     size_t n_counters;
@@ -247,6 +243,8 @@ void engine_changed_locked(cuzk_engine *e);
 void engine_changed(cuzk_engine *e);
 /* Under the lock: waits for a change, at most until (monotonic; negative: for ever). */
 void engine_wait_locked(cuzk_engine *e, double until);
+/* Under the lock: waits until this job ends or the engine stops, as long. */
+void engine_wait_end_locked(cuzk_engine *e, const engine_job *j, double until);
 /* Under the lock: a public call that was counted in `calls` returns; the engine may be freed right after. */
 void engine_call_over_locked(cuzk_engine *e);
 /* What a noncritical (critical) job could ever have: the total less what is never given back. */

@@ -198,6 +198,7 @@ static void ended_locked(cuzk_engine *e, engine_job *j, cuzk_job_state state, cu
     jobs_payload_gone_locked(e, j);
     live_remove_locked(e, j);
     trace_record(e->events, TRACE_JOB_ENDED, j->seq, TRACE_NO_PARTITION, "");
+    pthread_cond_broadcast(&e->ended);
     engine_changed_locked(e);
 }
 

@@ -188,7 +188,7 @@ static void put_job(json_out *o, const job_view *j) {
     put_number(o, "waiters", j->waiters);
     put_number(o, "payload_bytes", j->payload_bytes);
     if (ended(j)) put_times(o, &j->times);
-    if (j->error.status) put_error(o, &j->error);
+    if (j->error) put_error(o, j->error);
     json_end_object(o);
 }
 

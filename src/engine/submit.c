@@ -139,16 +139,18 @@ static void ticket_fill_locked(const cuzk_engine *e, const engine_job *j, bool j
         if (o != j && schedule_before(e, o, j, now)) ticket->queue_position++;
 }
 
-/* A job in memory keeps its input there: at most a quarter of the budget in all, so that proofs have room. */
+/* A job in memory keeps its input there: within half of the room for inputs, which the budget holds for good, so that
+ * new ones can still be received. */
 static cuzk_status memory_payload_fits_locked(cuzk_engine *e, const engine_job *j, cuzk_error *err) {
     if (!e->store_is_memory) return CUZK_OK;
-    uint64_t most = budget_get(e->host).total / 4;
+    uint64_t most = e->o.request_bytes / 2;
     if (j->payload_bytes <= most && e->memory_payloads <= most - j->payload_bytes) return CUZK_OK;
     cuzk_fail(err, CUZK_MEMORY, "too many inputs wait in memory");
     cuzk_fail_expected(err, "at most %llu bytes in all", (unsigned long long)most);
     cuzk_fail_found(err, "%llu bytes, and %llu more", (unsigned long long)e->memory_payloads,
                     (unsigned long long)j->payload_bytes);
-    return cuzk_fail_hint(err, "submit it again when jobs have ended, or give the engine a store on disk");
+    return cuzk_fail_hint(
+        err, "submit it again when jobs have ended, raise request_bytes, or give the engine a store on disk");
 }
 
 /* Under the lock: the job of this id that an equal submission joins; waits while it arrives. *superseded: used. */
@@ -195,6 +197,7 @@ static cuzk_status arrive(cuzk_engine *e, engine_job *j, const cuzk_submission *
         if ((j->error = malloc(sizeof *j->error))) *j->error = *err;
         jobs_payload_gone_locked(e, j);
         jobs_remove_locked(e, j);
+        pthread_cond_broadcast(&e->ended);
         if (status == CUZK_DISK || status == CUZK_IO) jobs_trouble_locked(e, err);
     } else {
         jobs_counters_locked(e, j->kind)->pending++;

@@ -31,7 +31,6 @@ static void fill_partition(partition_view *v, const partition *p, double now) {
 }
 
 static bool fill_job_locked(job_view *v, const engine_job *j, double now) {
-    memset(v, 0, sizeof *v);
     v->seq = j->seq;
     snprintf(v->job_id, sizeof v->job_id, "%s", j->id);
     snprintf(v->kind, sizeof v->kind, "%s", j->kind);
@@ -45,8 +44,9 @@ static bool fill_job_locked(job_view *v, const engine_job *j, double now) {
     v->partitions_done = j->state == CUZK_JOB_COMPLETED ? j->n_partitions : j->n_done;
     v->waiters = j->waiters;
     v->payload_bytes = j->payload_bytes;
-    if (j->error) v->error = *j->error;
     v->times = j->times;
+    if (j->error && (v->error = malloc(sizeof *v->error))) *v->error = *j->error;
+    if (j->error && !v->error) return false;
     if (!j->partitions || !j->n_partitions) return true;
     v->partitions = calloc(j->n_partitions, sizeof *v->partitions);
     for (unsigned k = 0; v->partitions && k < j->n_partitions; k++)
@@ -54,9 +54,17 @@ static bool fill_job_locked(job_view *v, const engine_job *j, double now) {
     return v->partitions != NULL;
 }
 
+/* Room for this many live jobs: made without the lock, since thousands may be queued. */
+static bool make_room(engine_view *v, size_t live) {
+    size_t bytes = (live + KEPT_ENDED_JOBS) * sizeof *v->jobs;
+    free(v->jobs);
+    v->jobs = malloc(bytes);
+    if (v->jobs) memset(v->jobs, 0, bytes); /* its pages are there, too */
+    return v->jobs != NULL;
+}
+
 static bool fill_jobs_locked(const cuzk_engine *e, engine_view *v, double now) {
-    v->jobs = calloc((size_t)e->n_live + KEPT_ENDED_JOBS, sizeof *v->jobs);
-    bool ok = v->jobs != NULL;
+    bool ok = true;
     for (const engine_job *j = e->live_first; j && ok; j = j->live_after)
         ok = fill_job_locked(&v->jobs[v->n_jobs++], j, now);
     unsigned ended = 0;
@@ -124,7 +132,7 @@ static void fill_numbers_locked(const cuzk_engine *e, engine_view *v, double now
     v->peak_synthesized_in_flight = e->peak_in_flight;
     v->pending_proofs = e->n_pending;
     v->request_limit_bytes = e->o.request_bytes;
-    v->request_bytes = e->request_bytes;
+    v->request_bytes = e->request_bytes + e->memory_payloads;
     memcpy(v->kinds, e->counters, sizeof v->kinds);
     v->n_kinds = e->n_counters;
     v->retries = e->retries;
@@ -156,8 +164,15 @@ cuzk_status engine_view_get(cuzk_engine *e, engine_view *out, cuzk_error *err) {
     memset(out, 0, sizeof *out);
     fill_memory(e, out);
     bool ok = fill_resources(e, out);
-    double now = cpu_monotonic_seconds();
+    size_t room = 0, live;
     pthread_mutex_lock(&e->lock);
+    while (ok && ((live = e->n_live) > room || !out->jobs)) {
+        room = live + live / 8;
+        pthread_mutex_unlock(&e->lock);
+        ok = make_room(out, room);
+        pthread_mutex_lock(&e->lock);
+    }
+    double now = cpu_monotonic_seconds();
     if (ok) ok = fill_devices_locked(e, out, now) && fill_workers_locked(e, out, now) && fill_jobs_locked(e, out, now);
     fill_numbers_locked(e, out, now);
     pthread_mutex_unlock(&e->lock);
@@ -167,7 +182,10 @@ cuzk_status engine_view_get(cuzk_engine *e, engine_view *out, cuzk_error *err) {
 }
 
 void engine_view_free(engine_view *v) {
-    for (size_t i = 0; i < v->n_jobs; i++) free(v->jobs[i].partitions);
+    for (size_t i = 0; i < v->n_jobs; i++) {
+        free(v->jobs[i].partitions);
+        free(v->jobs[i].error);
+    }
     free(v->jobs);
     free(v->devices);
     free(v->workers);

@@ -40,7 +40,7 @@ typedef struct job_view {
     partition_view *partitions; /* NULL until known */
     unsigned waiters;
     uint64_t payload_bytes;
-    cuzk_error error;
+    cuzk_error *error; /* NULL: none */
     cuzk_job_times times;
 } job_view;
 

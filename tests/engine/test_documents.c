@@ -60,7 +60,9 @@ static engine_view picture(void) {
                          .n_partitions = 1,
                          .partitions = partitions,
                          .times = {.synthesis = 1, .total = 50}};
-    cuzk_fail(&jobs[2].error, CUZK_DEVICE, "the device is lost");
+    static cuzk_error lost;
+    jobs[2].error = &lost;
+    cuzk_fail(&lost, CUZK_DEVICE, "the device is lost");
     devices[0] = (device_view){.id = "cuda:0",
                                .name = "GPU \"one\"",
                                .memory_bytes = 1 << 30,

@@ -431,18 +431,43 @@ static void nothing_is_left(void **state) {
     assert_int_equal(buffer_total_stats().live_count, count);
 }
 
+/* Without a store on disk an input waits in the room for inputs, in half of it at most, and goes with its job. */
+static void inputs_wait_in_their_room(void **state) {
+    (void)state;
+    const size_t mib = (size_t)1 << 20;
+    cuzk_job_ticket ticket;
+    cuzk_error err;
+    bool there;
+    open_engine();
+    char *text = malloc(3 * mib + 100);
+    int n = sprintf(text, "{\"check_ms\": 60000, \"pad\": \"");
+    memset(text + n, 'x', 3 * mib);
+    memcpy(text + (size_t)n + 3 * mib, "\"}", 3);
+    cuzk_submission s = engine_case_toy("a", text);
+    engine_case_submit(engine, &s, false);
+    assert_false(engine_request_try(engine, 5 * mib));
+    assert_true(engine_request_try(engine, 4 * mib));
+    engine_request_done(engine, 4 * mib);
+    s.request_id = "b";
+    assert_int_equal(cuzk_engine_submit(engine, &s, &ticket, &err), CUZK_MEMORY);
+    assert_int_equal(cuzk_engine_cancel(engine, "a", &there, &err), CUZK_OK);
+    assert_true(engine_request_try(engine, 8 * mib));
+    engine_request_done(engine, 8 * mib);
+    engine_case_submit(engine, &s, false);
+    free(text);
+    close_engine(0);
+}
+
 static void room_for_inputs(void **state) {
     (void)state;
     const uint64_t mib = (uint64_t)1 << 20;
     open_engine();
     assert_false(engine_request_try(engine, 9 * mib));
-    assert_false(engine_request_wait(engine, 9 * mib, -1)); /* never fits: does not wait */
     assert_true(engine_request_try(engine, 6 * mib));
     assert_false(engine_request_try(engine, 3 * mib));
-    assert_false(engine_request_wait(engine, 3 * mib, 0.05));
-    assert_true(engine_request_wait(engine, 2 * mib, 0));
+    assert_true(engine_request_try(engine, 2 * mib));
     engine_request_done(engine, 6 * mib);
-    assert_true(engine_request_wait(engine, 6 * mib, 0));
+    assert_true(engine_request_try(engine, 6 * mib));
     engine_request_done(engine, 6 * mib);
     engine_request_done(engine, 2 * mib);
     close_engine(0);
@@ -532,25 +557,16 @@ static void trace_of_a_job(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_job),
-        cmocka_unit_test(many_partitions),
-        cmocka_unit_test(lazy_witnesses),
-        cmocka_unit_test(false_inputs),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(circuits_not_enabled),
-        cmocka_unit_test(no_key),
-        cmocka_unit_test(too_large),
-        cmocka_unit_test(equal_jobs_join),
-        cmocka_unit_test(a_failed_one_is_tried_anew),
-        cmocka_unit_test(ids_are_made),
-        cmocka_unit_test(other_content),
-        cmocka_unit_test(cancelled),
-        cmocka_unit_test(deadlines),
-        cmocka_unit_test(awaiting),
-        cmocka_unit_test(nothing_is_left),
-        cmocka_unit_test(room_for_inputs),
-        cmocka_unit_test(keys_by_name),
-        cmocka_unit_test(stopped_while_a_key_is_loaded),
+        cmocka_unit_test(one_job),         cmocka_unit_test(many_partitions),
+        cmocka_unit_test(lazy_witnesses),  cmocka_unit_test(false_inputs),
+        cmocka_unit_test(refusals),        cmocka_unit_test(circuits_not_enabled),
+        cmocka_unit_test(no_key),          cmocka_unit_test(too_large),
+        cmocka_unit_test(equal_jobs_join), cmocka_unit_test(a_failed_one_is_tried_anew),
+        cmocka_unit_test(ids_are_made),    cmocka_unit_test(other_content),
+        cmocka_unit_test(cancelled),       cmocka_unit_test(deadlines),
+        cmocka_unit_test(awaiting),        cmocka_unit_test(nothing_is_left),
+        cmocka_unit_test(room_for_inputs), cmocka_unit_test(inputs_wait_in_their_room),
+        cmocka_unit_test(keys_by_name),    cmocka_unit_test(stopped_while_a_key_is_loaded),
         cmocka_unit_test(trace_of_a_job),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

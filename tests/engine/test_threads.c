@@ -108,7 +108,7 @@ static void look_around(unsigned *seed) {
     case 2: cuzk_engine_preload(engine, "toy-2kib", &flag, &seconds, &err); break;
     case 3: cuzk_engine_evict(engine, next_random(seed) % 2 ? "toy-2kib" : "toy-1kib", &flag, &freed, &err); break;
     default:
-        if (engine_request_wait(engine, 3 << 20, 0.01)) engine_request_done(engine, 3 << 20);
+        if (engine_request_try(engine, 3 << 20)) engine_request_done(engine, 3 << 20);
     }
 }
 
