@@ -10,6 +10,7 @@ import tempfile
 import threading
 import time
 import unittest
+import urllib.error
 import urllib.request
 
 from daemon_test import CUZK, WINDOW, WINNING, Daemon, DaemonTest, main, verify
@@ -135,6 +136,29 @@ class Reload(DaemonTest):
         d.config.unlink()
         self.hup(d, "the settings are not reloaded")
         self.assertEqual(d.stop(), 0)
+
+    def test_secrets_are_read_again(self):
+        token = self.tmp / "token"
+        token.write_text("first-token-12345\n")
+        d = self.daemon({"daemon.token_file": str(token), "daemon.status_listen": "127.0.0.1:0"}).start()
+        page = d.log().split("page, status and metrics: ")[1].split()[0]
+
+        def answers(word):
+            ask = urllib.request.Request(page + "status", headers={"Authorization": "Bearer " + word})
+            try:
+                with urllib.request.urlopen(ask) as answer:
+                    return answer.status
+            except urllib.error.HTTPError as e:
+                return e.code
+
+        self.assertEqual([answers("first-token-12345"), answers("other-token-12345")], [200, 401])
+        token.write_text("other-token-12345\n")
+        self.hup(d)
+        self.assertEqual([answers("first-token-12345"), answers("other-token-12345")], [401, 200])
+        token.write_text("short\n")
+        self.hup(d)
+        self.assertIn("not all read again", d.log())
+        self.assertEqual(answers("other-token-12345"), 200)
 
 
 class Supervised(DaemonTest):
