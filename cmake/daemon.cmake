@@ -127,7 +127,9 @@ target_link_libraries(cuzk_daemon PUBLIC cuzk PkgConfig::sqlite3 PkgConfig::libn
 add_dependencies(cuzk_daemon cuzk_proto)
 # toml++ as a header: no library of it is needed where the program runs.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/daemon/config_toml.cpp PROPERTIES
-                            COMPILE_DEFINITIONS "TOML_HEADER_ONLY=1;TOML_EXCEPTIONS=0")
+                            COMPILE_DEFINITIONS "TOML_HEADER_ONLY=1;TOML_EXCEPTIONS=0;TOML_ENABLE_FORMATTERS=0"
+                            # Long to compile, the longer the more it is to be optimised or watched.
+                            COMPILE_OPTIONS $<IF:$<BOOL:${CUZK_SANITIZE}>,-O0,-O1>)
 set_target_properties(cuzk_daemon PROPERTIES LINKER_LANGUAGE CXX)
 if(NOT CUZK_SANITIZE AND NOT CUZK_FUZZ)
     target_link_options(cuzk_daemon INTERFACE -static-libstdc++ -static-libgcc)

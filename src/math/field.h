@@ -105,11 +105,24 @@ static inline int64_t field_divsteps_62_var(int64_t eta, uint64_t f, uint64_t g,
 #define FIELD_PRODUCT MATH_CALL
 #endif
 
+/* So are sums of fp in plain C, where they are long, and outside the kernels; those of fr are hot in witnesses, too. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define FR_SUM MATH_CALL
+#define FP_SUM MATH_CALL
+#elif defined(CUZK_ISA) && (defined(FIELD_ASM) || !defined(FIELD_CALLS))
+#define FR_SUM static inline
+#define FP_SUM static inline
+#else
+#define FR_SUM static inline
+#define FP_SUM MATH_CALL
+#endif
+
 #define FIELD(x) fr_##x
 #define FIELD_T fr
 #define FIELD_C fr_canon
 #define FIELD_LIMBS 4
 #define FIELD_CONST(x) FR_##x
+#define FIELD_SUM FR_SUM
 #include "math/field_template.h"
 
 #define FIELD(x) fp_##x
@@ -117,6 +130,7 @@ static inline int64_t field_divsteps_62_var(int64_t eta, uint64_t f, uint64_t g,
 #define FIELD_C fp_canon
 #define FIELD_LIMBS 6
 #define FIELD_CONST(x) FP_##x
+#define FIELD_SUM FP_SUM
 #include "math/field_template.h"
 
 /* Uniform from the system's generator, by rejection: 255 bits until the number is below r. */

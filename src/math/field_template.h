@@ -5,6 +5,7 @@
  *   FIELD_T, FIELD_C  the element type (Montgomery) and the canonical type, both { uint64_t l[FIELD_LIMBS]; }
  *   FIELD_LIMBS       4 or 6; the modulus m is odd and leaves the top bit of the top limb free
  *   FIELD_CONST(X)    the constant X of the field from field_constants.h: FR_##X
+ *   FIELD_SUM         how sums are declared: inline or as calls
  * All are undefined at the end.
  *
  * Elements are Montgomery residues a*R mod m, R = 2^(64 N), always fully reduced. Outputs may alias inputs. Products
@@ -72,13 +73,13 @@ static inline void FIELD(reduce_once)(FIELD_T *r, const uint64_t *t) {
     *r = s;
 }
 
-static inline void FIELD(add)(FIELD_T *r, const FIELD_T *a, const FIELD_T *b) {
+FIELD_SUM void FIELD(add)(FIELD_T *r, const FIELD_T *a, const FIELD_T *b) {
     FIELD_T t = *a;
     FIELD_OP(ASM_ADD)(t.l, b->l); /* no carry out: 2m < 2^(64 N) */
     FIELD(reduce_once)(r, t.l);
 }
 
-static inline void FIELD(sub)(FIELD_T *r, const FIELD_T *a, const FIELD_T *b) {
+FIELD_SUM void FIELD(sub)(FIELD_T *r, const FIELD_T *a, const FIELD_T *b) {
     FIELD_T t = *a, s;
     uint64_t mask;
     FIELD_OP(ASM_SUB)(t.l, b->l, mask);
@@ -100,7 +101,7 @@ static inline void FIELD(reduce_once)(FIELD_T *r, const uint64_t *t) {
     for (int i = 0; i < FIELD_LIMBS; i++) r->l[i] = (t[i] & keep) | (d[i] & ~keep);
 }
 
-static inline void FIELD(add)(FIELD_T *r, const FIELD_T *a, const FIELD_T *b) {
+FIELD_SUM void FIELD(add)(FIELD_T *r, const FIELD_T *a, const FIELD_T *b) {
     uint64_t t[FIELD_LIMBS], carry = 0;
     for (int i = 0; i < FIELD_LIMBS; i++) {
         unsigned __int128 s = (unsigned __int128)a->l[i] + b->l[i] + carry;
@@ -110,7 +111,7 @@ static inline void FIELD(add)(FIELD_T *r, const FIELD_T *a, const FIELD_T *b) {
     FIELD(reduce_once)(r, t); /* no carry out: 2m < 2^(64 N) */
 }
 
-static inline void FIELD(sub)(FIELD_T *r, const FIELD_T *a, const FIELD_T *b) {
+FIELD_SUM void FIELD(sub)(FIELD_T *r, const FIELD_T *a, const FIELD_T *b) {
     uint64_t t[FIELD_LIMBS], borrow = 0;
     for (int i = 0; i < FIELD_LIMBS; i++) {
         unsigned __int128 d = (unsigned __int128)a->l[i] - b->l[i] - borrow;
@@ -185,7 +186,7 @@ static inline void FIELD(sqr)(FIELD_T *r, const FIELD_T *a) {
     FIELD(mul)(r, a, a);
 }
 
-static inline void FIELD(neg)(FIELD_T *r, const FIELD_T *a) {
+FIELD_SUM void FIELD(neg)(FIELD_T *r, const FIELD_T *a) {
     uint64_t any = 0, borrow = 0;
     for (int i = 0; i < FIELD_LIMBS; i++) any |= a->l[i];
     uint64_t mask = 0 - (uint64_t)(any != 0); /* -0 is 0, not m */
@@ -197,7 +198,7 @@ static inline void FIELD(neg)(FIELD_T *r, const FIELD_T *a) {
 }
 
 /* a/2: half of a, or of a + m when a is odd. */
-static inline void FIELD(half)(FIELD_T *r, const FIELD_T *a) {
+FIELD_SUM void FIELD(half)(FIELD_T *r, const FIELD_T *a) {
     uint64_t t[FIELD_LIMBS], mask = 0 - (a->l[0] & 1), carry = 0;
     for (int i = 0; i < FIELD_LIMBS; i++) {
         unsigned __int128 s = (unsigned __int128)a->l[i] + (FIELD(modulus)[i] & mask) + carry;
@@ -466,3 +467,4 @@ MATH_CALL bool FIELD(sqrt)(FIELD_T *r, const FIELD_T *a) {
 #undef FIELD_C
 #undef FIELD_LIMBS
 #undef FIELD_CONST
+#undef FIELD_SUM

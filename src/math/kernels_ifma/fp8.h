@@ -12,7 +12,11 @@
 #include <immintrin.h>
 #include "math/field.h"
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define FP8_INLINE MATH_CALL
+#else
 #define FP8_INLINE static inline __attribute__((always_inline))
+#endif
 
 typedef struct {
     __m512i v[8];
