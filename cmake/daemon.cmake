@@ -125,11 +125,15 @@ target_compile_definitions(cuzk_daemon PUBLIC CUZK_HAVE_DAEMON=1)
 target_link_libraries(cuzk_daemon PUBLIC cuzk PkgConfig::sqlite3 PkgConfig::libnghttp2 PkgConfig::libprotobuf-c
                                          PkgConfig::libmicrohttpd PkgConfig::libsystemd OpenSSL::SSL)
 add_dependencies(cuzk_daemon cuzk_proto)
-# toml++ as a header: no library of it is needed where the program runs.
+# toml++ as a header: no library of it is needed where the program runs. It is long to compile, the longer the more it
+# is to be optimised or watched.
+set(toml_optimisation -O1)
+if(CUZK_SANITIZE)
+    set(toml_optimisation -O0)
+endif()
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/daemon/config_toml.cpp PROPERTIES
                             COMPILE_DEFINITIONS "TOML_HEADER_ONLY=1;TOML_EXCEPTIONS=0;TOML_ENABLE_FORMATTERS=0"
-                            # Long to compile, the longer the more it is to be optimised or watched.
-                            COMPILE_OPTIONS $<IF:$<BOOL:${CUZK_SANITIZE}>,-O0,-O1>)
+                            COMPILE_OPTIONS ${toml_optimisation})
 set_target_properties(cuzk_daemon PROPERTIES LINKER_LANGUAGE CXX)
 if(NOT CUZK_SANITIZE AND NOT CUZK_FUZZ)
     target_link_options(cuzk_daemon INTERFACE -static-libstdc++ -static-libgcc)
