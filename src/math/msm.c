@@ -12,7 +12,7 @@
 #include "math/kernels.h"
 #include "math/kernels/msm_digits.h"
 
-/* Entries of one sort, which bounds a thread's scratch: 16 MiB. */
+/* Points of one tile, at whose end a proof can be cancelled: seconds. */
 #define MSM_RANGE_MAX ((size_t)1 << 22)
 /* Up to so many terms are multiplied one by one: buckets cost about as much as 20 of them, however few the terms. */
 #define MSM_FEW 16u

@@ -8,7 +8,8 @@
 #define MSM_AFFINE g1_affine
 #define MSM_JACOBIAN g1
 #define MSM_GROUP(x) g1_##x
-#define MSM_SEGMENT 4096u
+#define MSM_SEGMENT 2048u
+#define MSM_PASS ((size_t)1 << 18)
 #ifdef MSM_G1_VECTOR
 #define MSM_VECTOR MSM_G1_VECTOR
 typedef struct {
@@ -27,6 +28,7 @@ typedef struct {
 #define MSM_JACOBIAN g2
 #define MSM_GROUP(x) g2_##x
 #define MSM_SEGMENT 2048u
+#define MSM_PASS ((size_t)1 << 17)
 #define MSM_PRODUCT fp2
 #include "math/kernels/msm_template.h"
 

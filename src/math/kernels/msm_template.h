@@ -5,6 +5,7 @@
  *   MSM_F, MSM_FN(x) the coordinate field's type and its functions (fp, fp_##x)
  *   MSM_AFFINE, MSM_JACOBIAN, MSM_GROUP(x)  the point types and their functions (g1_affine, g1, g1_##x)
  *   MSM_SEGMENT      points per segment: a power of two, so that a segment and its products stay in the L2 cache
+ *   MSM_PASS         points per pass: few enough for sorting in the cache and for their pages' translations
  *   MSM_PRODUCT      what add_pairs keeps a pair in the list of products: MSM_F, or more
  *   MSM_VECTOR       (optional) a header with another add_pairs, which may use this one as add_pairs_plain
  * All are undefined at the end.
@@ -14,8 +15,9 @@
  * that have no chord (a point at infinity, equal or opposite points) are told apart when their denominator is built, so
  * any mixture is right.
  *
- * A window of an MSM is: digits sorted by bucket (counting sort), then segment by segment gathered and summed by a tree
- * inside every bucket's run, then the buckets' weighted sum. Docs: docs/math/msm.md.
+ * A window of an MSM is, pass by pass over the points: digits sorted by bucket (counting sort), then segment by segment
+ * gathered and summed by a tree inside every bucket's run, to which the bucket's sum so far belongs; at the end the
+ * buckets' weighted sum. Docs: docs/math/msm.md.
  */
 
 /* left += right, or left -= right when negative. kind is filled by add_pairs. */
@@ -95,17 +97,22 @@ static void MSM(add_pairs_plain)(MSM(pair) * pairs, size_t n, MSM_F *products) {
 #else
 static void MSM(add_pairs)(MSM(pair) * pairs, size_t n, MSM_F *products) {
 #endif
-    MSM_F acc, d, inverse;
-    MSM_FN(set_one)(&acc);
+    MSM_F acc[2], d, inverse; /* of even and odd pairs: two chains of products run side by side */
+    MSM_FN(set_one)(&acc[0]);
+    MSM_FN(set_one)(&acc[1]);
     for (size_t i = 0; i < n; i++) {
         if (i + 4 < n) {
             __builtin_prefetch(pairs[i + 4].right);
             __builtin_prefetch((const char *)pairs[i + 4].right + 64);
         }
-        products[i] = acc;
-        if (MSM(denominator)(&pairs[i], &d)) MSM_FN(mul)(&acc, &acc, &d);
+        products[i] = acc[i & 1];
+        if (MSM(denominator)(&pairs[i], &d)) MSM_FN(mul)(&acc[i & 1], &acc[i & 1], &d);
     }
-    MSM_FN(inv)(&acc, &acc);
+    MSM_FN(mul)(&inverse, &acc[0], &acc[1]);
+    MSM_FN(inv)(&inverse, &inverse);
+    MSM_FN(mul)(&d, &inverse, &acc[1]);
+    MSM_FN(mul)(&acc[1], &inverse, &acc[0]);
+    acc[0] = d;
     for (size_t i = n; i-- > 0;) {
         MSM(pair) *p = &pairs[i];
         switch (p->kind) {
@@ -124,8 +131,8 @@ static void MSM(add_pairs)(MSM(pair) * pairs, size_t n, MSM_F *products) {
             break;
         default: MSM_FN(sub)(&d, &p->right->x, &p->left->x);
         }
-        MSM_FN(mul)(&inverse, &acc, &products[i]);
-        MSM_FN(mul)(&acc, &acc, &d);
+        MSM_FN(mul)(&inverse, &acc[i & 1], &products[i]);
+        MSM_FN(mul)(&acc[i & 1], &acc[i & 1], &d);
         MSM(finish)(p, &inverse);
     }
 }
@@ -222,17 +229,16 @@ static void MSM(weigh)(MSM_JACOBIAN *out, MSM_AFFINE *bucket, uint32_t n, MSM(se
 
 static size_t MSM(window_bytes)(size_t n, unsigned bits) {
     return sizeof(MSM(segment)) + msm_digit_buckets_max(bits) * sizeof(MSM_AFFINE) +
-           (msm_digit_buckets_max(bits) + 2) * sizeof(uint32_t) + n * sizeof(uint32_t);
+           (msm_digit_buckets_max(bits) + 2) * sizeof(uint32_t) + (n < MSM_PASS ? n : MSM_PASS) * sizeof(uint32_t);
 }
 
-/* Fills one segment from the sorted entries; a bucket that an earlier segment began enters with its sum so far. */
+/* Fills one segment from a pass's sorted entries. */
 typedef struct {
     const MSM_AFFINE *points;
     MSM_AFFINE *bucket;
     const uint32_t *end; /* end[b]: one past bucket b's last entry */
     const uint32_t *entries;
     uint32_t buckets, b, next;
-    bool begun; /* bucket b holds a partial sum */
 } MSM(cursor);
 
 static inline void MSM(gather)(MSM_AFFINE *out, const MSM_AFFINE *points, uint32_t entry) {
@@ -247,13 +253,12 @@ static size_t MSM(fill)(MSM(cursor) * c, MSM(segment) * s, uint32_t total) {
         uint32_t left = c->end[c->b] - c->next;
         if (left == 0) {
             c->b++;
-            c->begun = false;
             continue;
         }
         MSM(run) *r = &s->runs[runs++];
         r->start = used;
         r->bucket = c->b;
-        if (c->begun) s->pts[used++] = c->bucket[c->b];
+        if (!MSM(is_infinity)(&c->bucket[c->b])) s->pts[used++] = c->bucket[c->b]; /* its sum so far */
         uint32_t take = left < MSM_SEGMENT - used ? left : MSM_SEGMENT - used;
         for (uint32_t i = 0; i < take; i++) {
             if (c->next + i + 8 < total) {
@@ -266,9 +271,18 @@ static size_t MSM(fill)(MSM(cursor) * c, MSM(segment) * s, uint32_t total) {
         used += take;
         r->len = used - r->start;
         c->next += take;
-        c->begun = true;
     }
     return runs;
+}
+
+/* Adds a pass's points to their buckets. */
+static void MSM(fill_buckets)(MSM(cursor) * c, MSM(segment) * s, uint32_t total) {
+    for (;;) {
+        size_t runs = MSM(fill)(c, s, total);
+        if (runs == 0) return;
+        MSM(sum_runs)(s, runs);
+        for (size_t i = 0; i < runs; i++) c->bucket[s->runs[i].bucket] = s->pts[s->runs[i].start];
+    }
 }
 
 /* out = sum of digit(scalar_i, window) * point_i. scratch: window_bytes(n, bits). */
@@ -279,18 +293,22 @@ static void MSM(window)(MSM_JACOBIAN *out, const MSM_AFFINE *points, const uint3
     uint32_t buckets = msm_digit_buckets(bits, window);
     uint32_t *end = (uint32_t *)(bucket + msm_digit_buckets_max(bits));
     uint32_t *entries = end + msm_digit_buckets_max(bits) + 2;
-    uint32_t total = msm_digit_sort(entries, end, index, scalars, n, bits, window);
-    MSM_GROUP(set_infinity)(out);
-    if (total == 0) return;
+    bool any = false;
     memset(bucket, 0, buckets * sizeof *bucket);
-    MSM(cursor) c = {.points = points, .bucket = bucket, .end = end, .entries = entries, .buckets = buckets};
-    for (;;) {
-        size_t runs = MSM(fill)(&c, s, total);
-        if (runs == 0) break;
-        MSM(sum_runs)(s, runs);
-        for (size_t i = 0; i < runs; i++) bucket[s->runs[i].bucket] = s->pts[s->runs[i].start];
+    for (size_t at = 0; at < n; at += MSM_PASS) {
+        size_t m = n - at < MSM_PASS ? n - at : MSM_PASS;
+        uint32_t total =
+            msm_digit_sort(entries, end, index != NULL ? index + at : NULL, scalars + at, m, bits, window);
+        MSM(cursor) c = {.points = index != NULL ? points : points + at,
+                         .bucket = bucket,
+                         .end = end,
+                         .entries = entries,
+                         .buckets = buckets};
+        MSM(fill_buckets)(&c, s, total);
+        any |= total != 0;
     }
-    MSM(weigh)(out, bucket, buckets, s);
+    MSM_GROUP(set_infinity)(out);
+    if (any) MSM(weigh)(out, bucket, buckets, s);
 }
 
 static void MSM(combine)(MSM_JACOBIAN *out, const MSM_JACOBIAN *sums, unsigned windows, size_t ranges, unsigned bits) {
@@ -381,5 +399,6 @@ static void MSM(fixed_mul)(const MSM_AFFINE *table, unsigned bits, MSM_AFFINE *o
 #undef MSM_JACOBIAN
 #undef MSM_GROUP
 #undef MSM_SEGMENT
+#undef MSM_PASS
 #undef MSM_PRODUCT
 #undef MSM_VECTOR
