@@ -89,8 +89,7 @@ struct bench_target { /* first member of each */
 cuzk_status bench_engine_open(bench_target **out, const args *a, const bench_input *in, unsigned pw, unsigned gw,
                               unsigned clients, cuzk_error *err);
 /* bench_daemon.c */
-cuzk_status bench_daemon_open(bench_target **out, const args *a, const bench_input *in, unsigned clients,
-                              cuzk_error *err);
+cuzk_status bench_daemon_open(bench_target **out, const args *a, unsigned clients, cuzk_error *err);
 
 /* bench_run.c: count jobs, at most `concurrency` at once. A job that fails is in r; what fails otherwise is returned.
  */

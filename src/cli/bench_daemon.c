@@ -202,10 +202,8 @@ static void daemon_close(bench_target *t) {
     free(d);
 }
 
-cuzk_status bench_daemon_open(bench_target **out, const args *a, const bench_input *in, unsigned clients,
-                              cuzk_error *err) {
+cuzk_status bench_daemon_open(bench_target **out, const args *a, unsigned clients, cuzk_error *err) {
     static const bench_target_ops ops = {daemon_prove, daemon_sample, daemon_finish, daemon_close};
-    (void)in;
     *out = NULL;
     daemon_target *d = calloc(1, sizeof *d);
     if (!d) return cuzk_fail(err, CUZK_MEMORY, "no memory for a client");

@@ -69,7 +69,7 @@ static cuzk_status make_folder(bench *b, cuzk_error *err) {
 static cuzk_status open_target(bench *b, const bench_run *r, bench_target **t, cuzk_error *err) {
     if (!b->a->given[OPT_ADDR]) return bench_engine_open(t, b->a, &b->in, r->pw, r->gw, (unsigned)b->concurrency, err);
 #ifdef CUZK_HAVE_DAEMON
-    return bench_daemon_open(t, b->a, &b->in, (unsigned)b->concurrency, err);
+    return bench_daemon_open(t, b->a, (unsigned)b->concurrency, err);
 #else
     return cuzk_fail(err, CUZK_USAGE, "this program was built without the daemon and its clients");
 #endif

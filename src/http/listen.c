@@ -3,13 +3,13 @@
 
 #include <errno.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/text.h"
+#include "rpc/net.h"
 
 static cuzk_status not_an_address(const char *address, cuzk_error *err) {
     cuzk_fail(err, CUZK_USAGE, "this is no address to listen on");
@@ -33,15 +33,6 @@ static cuzk_status split(char *host, size_t host_size, char *port, size_t port_s
     return CUZK_OK;
 }
 
-static bool is_loopback(const struct sockaddr_storage *a) {
-    if (a->ss_family == AF_INET) {
-        const struct sockaddr_in *v4 = (const void *)a;
-        return ntohl(v4->sin_addr.s_addr) >> 24 == 127;
-    }
-    const struct sockaddr_in6 *v6 = (const void *)a;
-    return a->ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
-}
-
 static cuzk_status describe(int fd, char *name, size_t name_size, bool *loopback, cuzk_error *err) {
     struct sockaddr_storage a;
     socklen_t len = sizeof a;
@@ -50,7 +41,7 @@ static cuzk_status describe(int fd, char *name, size_t name_size, bool *loopback
                                                                     sizeof port, NI_NUMERICHOST | NI_NUMERICSERV)) {
         return cuzk_fail(err, CUZK_IO, "the listening socket has no name");
     }
-    *loopback = is_loopback(&a);
+    *loopback = net_is_loopback((struct sockaddr *)&a);
     snprintf(name, name_size, a.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
     return CUZK_OK;
 }

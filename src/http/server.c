@@ -91,14 +91,13 @@ static enum MHD_Result send_line(const answer *a, unsigned status, const char *f
     return send_response(a, status, r);
 }
 
-/* A document from malloc, which MHD frees. */
-static enum MHD_Result send_document(const answer *a, char *text, const char *type) {
+/* A document from malloc, which MHD frees. name: of one more header; NULL: none. */
+static enum MHD_Result send_document(const answer *a, char *text, const char *type, const char *name,
+                                     const char *value) {
     struct MHD_Response *r = MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE);
-    if (r) {
-        header(r, "Content-Type", type);
-    } else {
-        free(text);
-    }
+    if (!r) free(text);
+    if (r) header(r, "Content-Type", type);
+    if (r && name) header(r, name, value);
     return send_response(a, MHD_HTTP_OK, r);
 }
 
@@ -135,22 +134,15 @@ static enum MHD_Result get_status(const answer *a) {
     cuzk_error err;
     char *text;
     if (cuzk_engine_status_json(a->s->engine, &text, &err)) return send_failure(a, &err);
-    struct MHD_Response *r = MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE);
-    if (r) {
-        header(r, "Content-Type", "application/json");
-        /* As the older daemon: dashboards on other origins read it. Not where a token guards it. */
-        if (!a->token[0]) header(r, "Access-Control-Allow-Origin", "*");
-    } else {
-        free(text);
-    }
-    return send_response(a, MHD_HTTP_OK, r);
+    /* As the older daemon: dashboards on other origins read it. Not where a token guards it. */
+    return send_document(a, text, "application/json", a->token[0] ? NULL : "Access-Control-Allow-Origin", "*");
 }
 
 static enum MHD_Result get_metrics(const answer *a) {
     cuzk_error err;
     char *text;
     if (cuzk_engine_metrics_text(a->s->engine, &text, &err)) return send_failure(a, &err);
-    return send_document(a, text, "text/plain; version=0.0.4; charset=utf-8");
+    return send_document(a, text, "text/plain; version=0.0.4; charset=utf-8", NULL, NULL);
 }
 
 static enum MHD_Result get_health(const answer *a) {
@@ -171,14 +163,8 @@ static enum MHD_Result get_trace(const answer *a) {
     char *text;
     const char *id = MHD_lookup_connection_value(a->connection, MHD_GET_ARGUMENT_KIND, "job");
     if (cuzk_engine_trace_json(a->s->engine, id && *id ? id : NULL, &text, &err)) return send_failure(a, &err);
-    struct MHD_Response *r = MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE);
-    if (r) {
-        header(r, "Content-Type", "application/json");
-        header(r, "Content-Disposition", "attachment; filename=\"cuzk-trace.json\"");
-    } else {
-        free(text);
-    }
-    return send_response(a, MHD_HTTP_OK, r);
+    return send_document(a, text, "application/json", "Content-Disposition",
+                         "attachment; filename=\"cuzk-trace.json\"");
 }
 
 static place *place_of(struct MHD_Connection *connection) {

@@ -42,7 +42,7 @@ static cuzk_status parse_unix(net_address *out, const char *path, const char *te
     return CUZK_OK;
 }
 
-static bool is_loopback(const struct sockaddr *a) {
+bool net_is_loopback(const struct sockaddr *a) {
     if (a->sa_family == AF_INET) {
         struct sockaddr_in in;
         memcpy(&in, a, sizeof in);
@@ -87,7 +87,7 @@ cuzk_status net_parse(net_address *out, const char *text, bool names, cuzk_error
     memcpy(&out->socket, found->ai_addr, found->ai_addrlen);
     out->socket_bytes = found->ai_addrlen;
     freeaddrinfo(found);
-    out->loopback = is_loopback(&out->socket.any);
+    out->loopback = net_is_loopback(&out->socket.any);
     name_tcp(out, (unsigned)port);
     return CUZK_OK;
 }

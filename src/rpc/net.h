@@ -25,6 +25,9 @@ typedef struct net_address {
  * is an address. USAGE; UNREACHABLE for a name that is not known. */
 cuzk_status net_parse(net_address *out, const char *text, bool names, cuzk_error *err);
 
+/* Of IPv4 or IPv6. */
+bool net_is_loopback(const struct sockaddr *a);
+
 /* A listening socket. Of a unix socket: the folder is made, a dead socket is removed (a living one is IO), mode and
  * owner ("user", "user:group", ":group", or "") are set before it can be connected to. a->text gets the port really
  * taken. */

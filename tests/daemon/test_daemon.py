@@ -325,6 +325,8 @@ class Surroundings(DaemonTest):
         self.refused(d, 3, "cannot start", str(bad))
         d = self.daemon({"daemon.token_file": str(bad)})
         self.refused(d, 3, "cannot start", "token", str(bad))
+        bad.write_text(256 * "x")  # more than the servers take
+        self.refused(d, 3, "cannot start", "token", str(bad))
         d = self.daemon({"daemon.token_file": str(self.tmp / "none")})
         self.refused(d, 3, "cannot start", str(self.tmp / "none"))
 
