@@ -412,12 +412,12 @@ static void nothing_is_left(void **state) {
     uint64_t live = buffer_total_stats().live_bytes, count = buffer_total_stats().live_count;
     open_engine();
     for (int i = 0; i < 10; i++) {
-        char id[8];
+        char id[16];
         snprintf(id, sizeof id, "%d", i);
         submit_toy(id, i % 2 ? 1024 : 4096, 3, (uint64_t)i, 0);
     }
     for (int i = 0; i < 10; i++) {
-        char id[8];
+        char id[16];
         snprintf(id, sizeof id, "%d", i);
         engine_case_expect(engine, id, CUZK_JOB_COMPLETED, i % 2 ? 1024 : 4096, 3, (uint64_t)i);
     }
