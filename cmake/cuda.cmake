@@ -3,7 +3,9 @@
 # CMake's own CUDA language does not know.
 #   CUZK_NVCC        nvcc; default: the PATH's, else build/cuda-venv's
 #   CUZK_CUDA_ARCHS  machine code for these, and PTX of the last; releases carry 80;86;89;90a;100;120
+#   CUZK_CUDA_QUICK  little optimised, in half the time: to see that all of it compiles
 set(CUZK_CUDA_ARCHS "90a" CACHE STRING "compute capabilities of the CUDA module")
+option(CUZK_CUDA_QUICK "a CUDA module that is little optimised" OFF)
 file(GLOB venv_nvcc ${PROJECT_SOURCE_DIR}/build/cuda-venv/lib/python3*/site-packages/nvidia/cu13/bin/nvcc)
 find_program(CUZK_NVCC nvcc HINTS ENV CUDA_HOME PATH_SUFFIXES bin)
 if(NOT CUZK_NVCC AND venv_nvcc)
@@ -27,6 +29,9 @@ endforeach()
 list(APPEND cuda_gencode -gencode=arch=compute_${newest},code=compute_${newest})
 set(cuda_flags -std=c++17 -O3 -lineinfo ${cuda_gencode} -Xcompiler=-fPIC,-fvisibility=hidden,-Wall
     -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src)
+if(CUZK_CUDA_QUICK)
+    list(APPEND cuda_flags -Xcicc=-O1 -Xptxas=-O0)
+endif()
 
 # One object a source; each depends on the neighbouring headers.
 file(GLOB cuda_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/backend/cuda/*.cuh
