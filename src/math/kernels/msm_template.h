@@ -297,13 +297,13 @@ static void MSM(window)(MSM_JACOBIAN *out, const MSM_AFFINE *points, const uint3
     memset(bucket, 0, buckets * sizeof *bucket);
     for (size_t at = 0; at < n; at += MSM_PASS) {
         size_t m = n - at < MSM_PASS ? n - at : MSM_PASS;
-        uint32_t total =
-            msm_digit_sort(entries, end, index != NULL ? index + at : NULL, scalars + at, m, bits, window);
-        MSM(cursor) c = {.points = index != NULL ? points : points + at,
-                         .bucket = bucket,
-                         .end = end,
-                         .entries = entries,
-                         .buckets = buckets};
+        uint32_t total = msm_digit_sort(entries, end, index != NULL ? index + at : NULL, scalars + at, m, bits, window);
+        MSM(cursor)
+        c = {.points = index != NULL ? points : points + at,
+             .bucket = bucket,
+             .end = end,
+             .entries = entries,
+             .buckets = buckets};
         MSM(fill_buckets)(&c, s, total);
         any |= total != 0;
     }
