@@ -387,12 +387,24 @@ static void shared_in_the_device(void **state) {
 
 /* ---- a device that hangs holds up nobody else ---- */
 
-static bool proof_waits(void *user) {
-    (void)user;
+/* All three finalizers are in the device, and a proof waits for one. */
+static bool proof_waits(void) {
     engine_view v = look();
-    bool yes = v.pending_proofs > 0;
+    unsigned busy = 0;
+    for (size_t i = 0; i < v.n_workers; i++) busy += v.workers[i].busy && !strncmp(v.workers[i].lane, "finish", 6);
+    bool yes = v.pending_proofs > 0 && busy == 3;
     engine_view_free(&v);
     return yes;
+}
+
+/* True: so it is, and the device hangs. */
+static bool hangs_while_a_proof_waits(void *user) {
+    (void)user;
+    if (!proof_waits()) return false;
+    backend_sim_faults(0, &(sim_faults){.hang = true});
+    if (proof_waits()) return true; /* nothing moves any more */
+    backend_sim_faults(0, &(sim_faults){0});
+    return false;
 }
 
 static bool abandoned(void *user) {
@@ -428,8 +440,7 @@ static void cancelled_on_a_hung_device(void **state) {
     sim.finish_seconds = 3; /* three finalizers are in it, while the device has four proofs */
     open_engine(sim, false, o);
     submit("a", 12, 4, CUZK_DEVICE_DEFAULT);
-    assert_true(engine_case_until(proof_waits, NULL));
-    backend_sim_faults(0, &(sim_faults){.hang = true});
+    assert_true(engine_case_until(hangs_while_a_proof_waits, NULL));
     assert_int_equal(pthread_create(&t, NULL, hang_for_4_s, NULL), 0);
     double start = cpu_monotonic_seconds();
     assert_int_equal(cuzk_engine_cancel(engine, "a", &there, &err), CUZK_OK);
