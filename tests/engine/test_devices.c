@@ -15,6 +15,8 @@
 #include "ref/groth16_case.h"
 
 #define MIB ((uint64_t)1 << 20)
+/* A device that is well is silent for shorter even where the machine is busy with other things. */
+#define HANG_SECONDS 3
 
 static char folder[256];
 static cuzk_engine *engine;
@@ -235,13 +237,13 @@ static uint64_t charged(void) {
 static void hanging_device(void **state) {
     (void)state;
     cuzk_engine_options o = engine_case_options();
-    o.device_timeout = 0.5;
+    o.device_timeout = HANG_SECONDS;
     open_engine(quick(2), false, o);
     backend_sim_faults(0, &(sim_faults){.hang = true});
     double start = cpu_monotonic_seconds();
     submit("a", 6, 4, CUZK_DEVICE_DEFAULT);
     engine_case_expect(engine, "a", CUZK_JOB_COMPLETED, 1024, 6, 4);
-    assert_true(cpu_monotonic_seconds() - start < 10);
+    assert_true(cpu_monotonic_seconds() - start < 30);
     engine_view v = look();
     assert_true(v.devices[0].quarantined);
     assert_non_null(strstr(v.devices[0].why, "did not answer"));
@@ -460,7 +462,7 @@ static void hung_while_idle(void **state) {
     uint64_t freed;
     cuzk_error err;
     cuzk_engine_options o = engine_case_options();
-    o.device_timeout = 0.5;
+    o.device_timeout = HANG_SECONDS;
     open_engine(quick(2), false, o);
     submit("a", 6, 4, CUZK_DEVICE_DEFAULT);
     engine_case_expect(engine, "a", CUZK_JOB_COMPLETED, 1024, 6, 4);
@@ -468,7 +470,7 @@ static void hung_while_idle(void **state) {
     assert_true(engine_case_until(quarantined, NULL));
     double start = cpu_monotonic_seconds();
     assert_int_equal(cuzk_engine_evict(engine, "toy-1kib", &was, &freed, &err), CUZK_OK);
-    assert_true(was && cpu_monotonic_seconds() - start < 2);
+    assert_true(was && cpu_monotonic_seconds() - start < 10);
     assert_int_equal(backend_sim_stats(1).keys_forgotten, 1);
     submit("b", 3, 7, CUZK_DEVICE_DEFAULT);
     engine_case_expect(engine, "b", CUZK_JOB_COMPLETED, 1024, 3, 7);
