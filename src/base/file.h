@@ -23,6 +23,15 @@ cuzk_status file_map_open(file_map *out, const char *path, cuzk_error *err);
 void file_map_close(file_map *m);
 /* Tells the kernel that a range was read and may be dropped. */
 void file_map_done(const file_map *m, size_t offset, size_t bytes);
+/* A file that is read at places without being mapped: none of its pages is counted as this process's memory. *out is
+ * freed by file_reader_close. */
+typedef struct file_reader file_reader;
+cuzk_status file_reader_open(file_reader **out, const char *path, cuzk_error *err);
+/* Exactly len bytes from offset; IO when the file ends before. May be called by several threads. */
+cuzk_status file_reader_read(const file_reader *r, void *to, size_t len, uint64_t offset, cuzk_error *err);
+/* Whether it is the file that was mapped (device, inode, size, times). */
+bool file_reader_same(const file_reader *r, const file_map *m);
+void file_reader_close(file_reader *r); /* accepts NULL */
 /* The whole of a small file (≤ limit) into a tracked buffer of class REQUEST; MALFORMED when larger. "-" is stdin. */
 cuzk_status file_read(buffer *out, const char *path, size_t limit, cuzk_error *err);
 

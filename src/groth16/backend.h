@@ -11,9 +11,11 @@
 #define CUZK_GROTH16_BACKEND_H
 
 #include "groth16/key.h"
+#include "groth16/setup.h"
+#include "groth16/setup_files.h"
 #include "r1cs/witness.h"
 
-#define BACKEND_VERSION 1u
+#define BACKEND_VERSION 2u
 
 typedef struct pending_proof pending_proof; /* the backend's own */
 
@@ -38,6 +40,7 @@ typedef struct prove_plan {                 /* exact bytes of tracked buffers */
     uint64_t device_bytes;
     uint64_t device_shared_bytes; /* of device_bytes: what all proofs of this circuit share there, and stays after them
                                      until its room is wanted (shape and key) */
+    uint64_t device_making_bytes; /* beside device_shared_bytes, while a development key is made there */
     unsigned chunks;
     double seconds[6]; /* estimate: synthesis, eval, ntt, msm_h, msm_rest, verify */
 } prove_plan;
@@ -51,6 +54,7 @@ typedef struct backend {
     uint32_t version;  /* BACKEND_VERSION */
     const char *name;  /* "cpu", "cuda" */
     bool own_machine;  /* computes on the host: a wrong proof is then this program's fault, not a device's */
+    bool makes_keys;   /* proves with keys that are recipes (groth16/setup.h) */
     bool lazy_witness; /* prove_start takes a lazy witness; for others groth16_prove makes it whole before */
     unsigned (*device_count)(void);
     cuzk_status (*device_info)(unsigned device, backend_device_info *out, cuzk_error *err);

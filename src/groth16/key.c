@@ -20,9 +20,12 @@
 #include "base/text.h"
 #include "groth16/key_check.h"
 #include "groth16/key_convert.h"
+#include "groth16/setup.h"
 #include "r1cs/shape.h"
 
 #define HASH_STEP ((size_t)16 << 20)
+
+/* Points may also stay in the file (proving_key_open_file): then only the digests are kept, where they are needed. */
 
 /* ---- origin ---- */
 
@@ -111,7 +114,7 @@ static void drop_orphans(const char *folder) {
         char name[4096 + 256];
         file_map m;
         cuzk_error ignored;
-        if (n < 4 || strcmp(e->d_name + n - 4, ".key") != 0) continue;
+        if (n < 4 || (strcmp(e->d_name + n - 4, ".key") != 0 && strcmp(e->d_name + n - 4, ".sum") != 0)) continue;
         snprintf(name, sizeof name, "%s/%s", folder, e->d_name);
         if (file_map_open(&m, name, &ignored) != CUZK_OK) continue;
         bool orphan =
@@ -243,20 +246,25 @@ static cuzk_status check_digest(const key_opening *o, const char *path, const cu
                         digest, sizeof digest);
 }
 
+/* The published digest of a published key. */
+static cuzk_status check_published(const proving_key *k, const key_opening *o, cuzk_error *err) {
+    const struct published_key *official = find_published(o->source.data, o->view.vk_bytes);
+    if (!official || memcmp(official->params, o->header.blake2b, sizeof official->params) == 0) return CUZK_OK;
+    return digest_fault(err, k->path, "the key has a published verifying key but not the published BLAKE2b digest",
+                        official->params, o->header.blake2b, sizeof official->params);
+}
+
 static cuzk_status run_checks(const proving_key *k, const key_opening *o, key_check check, pool *p,
                               const cuzk_control *control, cuzk_error *err) {
-    const struct published_key *official = find_published(o->source.data, o->view.vk_bytes);
-    if (official && memcmp(official->params, o->header.blake2b, sizeof official->params) != 0) {
-        return digest_fault(err, k->path, "the key has a published verifying key but not the published BLAKE2b digest",
-                            official->params, o->header.blake2b, sizeof official->params);
-    }
+    cuzk_status st = check_published(k, o, err);
+    if (st != CUZK_OK) return st;
     if (check == KEY_CHECK_DIGEST && !o->fresh) {
         /* The file is what it was; then the copy, which is what proofs are made with, must be what the file says. */
-        cuzk_status same = check_digest(o, k->path, control, err);
-        return same == CUZK_OK ? proving_key_doubt(k, p, control, err) : same;
+        st = check_digest(o, k->path, control, err);
+        return st == CUZK_OK ? proving_key_doubt(k, p, control, err) : st;
     }
     if (check != KEY_CHECK_FULL) return CUZK_OK;
-    cuzk_status st = key_check_native(k, &o->view, p, control, err);
+    st = key_check_native(k, &o->view, p, control, err);
     if (st != CUZK_KEY_DAMAGED || o->fresh) return st;
     cuzk_error fault = *err;
     st = proving_key_doubt(k, p, control, err);
@@ -264,6 +272,85 @@ static cuzk_status run_checks(const proving_key *k, const key_opening *o, key_ch
     *err = fault;
     return fault.status;
 }
+
+/* ---- keys whose points stay in the file ---- */
+
+static cuzk_status replaced(const proving_key *k, cuzk_error *err) {
+    cuzk_fail(err, CUZK_FOREIGN, "the key's file has been replaced since it was opened");
+    return cuzk_fail_where(err, "%s", k->path);
+}
+
+typedef struct hash_run {
+    hash_ctx *h[2];
+    const uint8_t *from;
+    size_t n;
+} hash_run;
+
+static void hash_tile(void *user, size_t tile, unsigned slot) {
+    hash_run *r = user;
+    (void)slot;
+    hash_update(r->h[tile], r->from, r->n);
+}
+
+/* Both digests of the file, side by side. */
+static cuzk_status compute_digests(key_opening *o, pool *p, const cuzk_control *control, cuzk_error *err) {
+    hash_run r = {.h = {hash_create(HASH_SHA256), hash_create(HASH_BLAKE2B512)}};
+    cuzk_status st = CUZK_OK;
+    for (size_t at = 0; at < o->source.bytes && st == CUZK_OK; at += HASH_STEP) {
+        r.from = o->source.data + at;
+        r.n = o->source.bytes - at < HASH_STEP ? o->source.bytes - at : HASH_STEP;
+        st = pool_run(p, control, "key: digests", 2, hash_tile, &r, err);
+        file_map_done(&o->source, at, r.n);
+    }
+    hash_final(r.h[0], o->header.sha256);
+    hash_final(r.h[1], o->header.blake2b);
+    hash_destroy(r.h[0]);
+    hash_destroy(r.h[1]);
+    return st;
+}
+
+/* The digests from a converted copy or an earlier opening's note (a copy's header alone, ".sum"), or computed and noted
+ * for the next. */
+static cuzk_status get_digests(const proving_key *k, key_opening *o, pool *p, const cuzk_control *control,
+                               cuzk_error *err) {
+    char copy[4096 + 256], folder[4096];
+    cuzk_error ignored;
+    file_map m;
+    converted_header *h = &o->header, note = *h;
+    note.total_bytes = CONVERTED_HEADER_BYTES;
+    memset(note.offset, 0, sizeof note.offset);
+    bool named = copy_path(copy, sizeof copy, folder, sizeof folder, k->path, &ignored) == CUZK_OK;
+    bool have = named && open_copy(&m, copy, h, h->sha256, h->blake2b);
+    if (named && !have) {
+        memcpy(copy + strlen(copy) - 3, "sum", 3);
+        have = open_copy(&m, copy, &note, h->sha256, h->blake2b);
+    }
+    if (have) {
+        file_map_close(&m);
+        return CUZK_OK;
+    }
+    log_info("computing the key's digests (once): %s", k->path);
+    cuzk_status st = compute_digests(o, p, control, err);
+    if (st != CUZK_OK) return st;
+    o->fresh = true;
+    memcpy(note.sha256, h->sha256, sizeof note.sha256);
+    memcpy(note.blake2b, h->blake2b, sizeof note.blake2b);
+    uint8_t page[CONVERTED_HEADER_BYTES] = {0};
+    converted_header_seal(&note);
+    memcpy(page, &note, sizeof note);
+    if (named && file_write_all(copy, page, sizeof page, false, &ignored) != CUZK_OK)
+        log_warn("the key's digests cannot be kept (%s)", ignored.what);
+    return CUZK_OK;
+}
+
+static cuzk_status check_digests(const proving_key *k, const key_opening *o, key_check check,
+                                 const cuzk_control *control, cuzk_error *err) {
+    cuzk_status st = check_published(k, o, err);
+    if (st != CUZK_OK || check != KEY_CHECK_DIGEST || o->fresh) return st;
+    return check_digest(o, k->path, control, err);
+}
+
+/* ---- doubts ---- */
 
 static cuzk_status copy_damaged(const char *path, params_section section, uint64_t index, cuzk_error *err) {
     char copy[4096 + 256], folder[4096];
@@ -299,8 +386,48 @@ cuzk_status proving_key_doubt(const proving_key *k, pool *p, const cuzk_control 
     return st;
 }
 
-cuzk_status proving_key_open(proving_key *out, const char *path, key_check check, pool *p, const cuzk_control *control,
-                             cuzk_error *err) {
+/* ---- opening ---- */
+
+/* What the front of the file tells; the source stays mapped in *o. */
+static cuzk_status read_front(proving_key *k, key_opening *o, cuzk_error *err) {
+    const char *path = k->path;
+    cuzk_status st = file_map_open(&o->source, path, err);
+    if (st == CUZK_OK) st = params_view_open(&o->view, path, o->source.data, o->source.bytes, err);
+    if (st == CUZK_OK) st = verifying_key_read(&k->vk, path, o->source.data, o->view.vk_bytes, err);
+    if (st != CUZK_OK) return st;
+    memcpy(k->count, o->view.count, sizeof k->count);
+    memcpy(k->offset, o->view.offset, sizeof k->offset);
+    k->file_bytes = o->source.bytes;
+    k->root = ntt_root_bellman();
+    k->origin = key_origin_of(path, o->source.data, o->view.vk_bytes);
+    char *real = realpath(path, NULL);
+    converted_header_make(&o->header, real ? real : path, &o->source, &o->view);
+    free(real);
+    return CUZK_OK;
+}
+
+static cuzk_status bring_points(proving_key *k, key_opening *o, key_check check, pool *p, const cuzk_control *control,
+                                cuzk_error *err) {
+    cuzk_status st = get_points(k, o, p, control, err);
+    if (st != CUZK_OK) return st;
+    set_points(k, o);
+    return run_checks(k, o, check, p, control, err);
+}
+
+/* The points stay where they are. */
+static cuzk_status leave_points(proving_key *k, key_opening *o, key_check check, pool *p, const cuzk_control *control,
+                                cuzk_error *err) {
+    cuzk_status st = file_reader_open(&k->file, k->path, err);
+    if (st != CUZK_OK) return st;
+    if (!file_reader_same(k->file, &o->source)) return replaced(k, err);
+    k->subgroup = check == KEY_CHECK_FULL;
+    if (check != KEY_CHECK_DIGEST && !find_published(o->source.data, o->view.vk_bytes)) return CUZK_OK;
+    st = get_digests(k, o, p, control, err);
+    return st == CUZK_OK ? check_digests(k, o, check, control, err) : st;
+}
+
+static cuzk_status open_key(proving_key *out, const char *path, bool leave, key_check check, pool *p,
+                            const cuzk_control *control, cuzk_error *err) {
     memset(out, 0, sizeof *out);
     if (strlen(path) >= sizeof out->path) return cuzk_fail(err, CUZK_USAGE, "the key's path is too long");
     if (!file_exists(path)) {
@@ -312,35 +439,59 @@ cuzk_status proving_key_open(proving_key *out, const char *path, key_check check
     if (!o) return cuzk_fail(err, CUZK_MEMORY, "no memory to open a key");
     out->id = serial_next();
     snprintf(out->path, sizeof out->path, "%s", path);
-    cuzk_status st = file_map_open(&o->source, path, err);
-    if (st != CUZK_OK) {
-        free(o);
-        return st;
-    }
-    st = params_view_open(&o->view, path, o->source.data, o->source.bytes, err);
-    if (st == CUZK_OK) st = verifying_key_read(&out->vk, path, o->source.data, o->view.vk_bytes, err);
-    if (st != CUZK_OK) goto done;
-    memcpy(out->count, o->view.count, sizeof out->count);
-    out->file_bytes = o->source.bytes;
-    out->root = ntt_root_bellman();
-    out->origin = key_origin_of(path, o->source.data, o->view.vk_bytes);
-    char *real = realpath(path, NULL);
-    converted_header_make(&o->header, real ? real : path, &o->source, &o->view);
-    free(real);
-    st = get_points(out, o, p, control, err);
-    if (st != CUZK_OK) goto done;
-    set_points(out, o);
-    st = run_checks(out, o, check, p, control, err);
-done:
+    cuzk_status st = read_front(out, o, err);
+    if (st == CUZK_OK) st = (leave ? leave_points : bring_points)(out, o, check, p, control, err);
     file_map_close(&o->source);
     free(o);
     if (st != CUZK_OK) proving_key_close(out);
     return st;
 }
 
+cuzk_status proving_key_open(proving_key *out, const char *path, key_check check, pool *p, const cuzk_control *control,
+                             cuzk_error *err) {
+    return open_key(out, path, false, check, p, control, err);
+}
+
+cuzk_status proving_key_open_file(proving_key *out, const char *path, key_check check, pool *p,
+                                  const cuzk_control *control, cuzk_error *err) {
+    return open_key(out, path, true, check, p, control, err);
+}
+
+bool proving_key_on_host(const proving_key *k) {
+    return k->h || (!k->file && !k->recipe);
+}
+
+cuzk_status proving_key_bring(proving_key *k, pool *p, const cuzk_control *control, cuzk_error *err) {
+    if (proving_key_on_host(k)) return CUZK_OK;
+    if (!k->file) {
+        cuzk_fail(err, CUZK_USAGE, "a development key that is made on devices can only be used there");
+        return cuzk_fail_hint(err, "make it with `cuzk setup`");
+    }
+    key_opening *o = calloc(1, sizeof *o);
+    if (!o) return cuzk_fail(err, CUZK_MEMORY, "no memory to open a key");
+    cuzk_status st = file_map_open(&o->source, k->path, err);
+    if (st == CUZK_OK && !file_reader_same(k->file, &o->source)) st = replaced(k, err);
+    if (st == CUZK_OK) st = params_view_open(&o->view, k->path, o->source.data, o->source.bytes, err);
+    if (st == CUZK_OK) {
+        char *real = realpath(k->path, NULL);
+        converted_header_make(&o->header, real ? real : k->path, &o->source, &o->view);
+        free(real);
+        st = bring_points(k, o, k->subgroup ? KEY_CHECK_FULL : KEY_CHECK_TRUSTED, p, control, err);
+    }
+    file_map_close(&o->source);
+    free(o);
+    return st;
+}
+
 void proving_key_close(proving_key *k) {
     file_map_close(&k->map);
     buffer_free(&k->memory);
+    file_reader_close(k->file);
+    if (k->recipe) {
+        buffer recipe = k->recipe->self;
+        pthread_mutex_destroy(&k->recipe->lock);
+        buffer_free(&recipe);
+    }
     verifying_key_free(&k->vk);
     memset(k, 0, sizeof *k);
 }

@@ -23,11 +23,13 @@ typedef enum {
 typedef enum { KEY_OFFICIAL, KEY_DEVELOPMENT, KEY_UNKNOWN } key_origin;
 const char *key_origin_name(key_origin o); /* "official", "development", "unknown" */
 
+struct key_recipe;
+
 typedef struct proving_key {
     uint64_t id; /* unlike any other key's of this process, see base/serial.h */
     verifying_key vk;
     uint32_t count[PARAMS_SECTIONS];
-    const g1_affine *h, *l, *a, *b_g1; /* mapped or in memory */
+    const g1_affine *h, *l, *a, *b_g1; /* mapped or in memory; NULL: not on the host (proving_key_on_host) */
     const g2_affine *b_g2;
     ntt_root root; /* of the key's format */
     key_origin origin;
@@ -35,10 +37,25 @@ typedef struct proving_key {
     char path[4096];
     file_map map;  /* the converted copy, or empty */
     buffer memory; /* or this */
+    /* Where devices read the points when they were left in the file: */
+    file_reader *file;
+    uint64_t offset[PARAMS_SECTIONS];
+    bool subgroup;             /* devices check that points are in the subgroup, too (KEY_CHECK_FULL) */
+    struct key_recipe *recipe; /* or how devices make them (groth16/setup.h) */
 } proving_key;
 
 cuzk_status proving_key_open(proving_key *out, const char *path, key_check check, pool *p, const cuzk_control *control,
                              cuzk_error *err);
+/* As proving_key_open, but the points stay in the file: devices read them, decode them and check them in the same way
+ * on their way there, and name the same bad point. No copy is made. The digests are computed only when they are needed
+ * (a published key, or KEY_CHECK_DIGEST), and kept in the cache folder as with a copy. */
+cuzk_status proving_key_open_file(proving_key *out, const char *path, key_check check, pool *p,
+                                  const cuzk_control *control, cuzk_error *err);
+/* Whether the points are on the host. */
+bool proving_key_on_host(const proving_key *k);
+/* Brings them there, as proving_key_open does. Nothing when they are there; USAGE when there is no file. Nobody reads
+ * points of k on the host meanwhile; devices may. FOREIGN when the file has been replaced. */
+cuzk_status proving_key_bring(proving_key *k, pool *p, const cuzk_control *control, cuzk_error *err);
 void proving_key_close(proving_key *k);
 /* Bytes of the converted form. */
 uint64_t proving_key_native_bytes(const params_view *v);

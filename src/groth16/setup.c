@@ -1,8 +1,7 @@
 /* Development keys; see groth16/setup.h.
  *
  * The polynomials' values at tau (groth16/qap.h), then section by section the points (groth16/setup_points.h), written
- * at their places into a file whose whole size was reserved first. The generators are the curve's standard ones. The
- * marker goes down before the key appears under its name, so that a development key is never without it.
+ * at their places into the key's file (groth16/setup_files.h). The generators are the curve's standard ones.
  *
  * Memory: the values, then fixed-base tables and a small scratch a thread; never the key.
  * Source: docs/math/groth16.md (bellperson's generator, whose bytes these are for the same trapdoor).
@@ -12,15 +11,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "base/hash.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "groth16/setup_files.h"
 #include "groth16/setup_points.h"
 
 #define TRAPDOOR_FILE_LIMIT ((size_t)16 << 20)
-#define HASH_STEP ((size_t)16 << 20)
 
 /* ---- trapdoors ---- */
 
@@ -85,7 +82,7 @@ done:
     return s;
 }
 
-static cuzk_status trapdoor_check(const trapdoor *t, cuzk_error *err) {
+cuzk_status trapdoor_check(const trapdoor *t, unsigned log2, cuzk_error *err) {
     const struct {
         const char *name;
         const fr *value;
@@ -96,7 +93,14 @@ static cuzk_status trapdoor_check(const trapdoor *t, cuzk_error *err) {
         cuzk_fail(err, CUZK_MALFORMED, "the trapdoor's %s is zero", parts[i].name);
         return cuzk_fail_hint(err, "choose another %s", parts[i].name);
     }
-    return CUZK_OK;
+    fr power = t->tau;
+    for (unsigned i = 0; i < log2; i++) fr_sqr(&power, &power);
+    bool outside = !fr_is_one(&power);
+    secure_wipe(&power, sizeof power);
+    if (outside) return CUZK_OK;
+    cuzk_fail(err, CUZK_MALFORMED, "the trapdoor's tau is a point of the domain");
+    cuzk_fail_expected(err, "tau^%llu different from 1", 1ull << log2);
+    return cuzk_fail_hint(err, "choose another tau");
 }
 
 /* ---- the key ---- */
@@ -107,7 +111,7 @@ typedef struct setup_run {
     fixed_base_g2 *g2;
     qap_values qap;
     verifying_key vk;
-    uint64_t count[PARAMS_SECTIONS], offset[PARAMS_SECTIONS], total;
+    uint64_t count[PARAMS_SECTIONS];
 } setup_run;
 
 static uint64_t g1_scalars(const uint64_t count[PARAMS_SECTIONS]) {
@@ -133,22 +137,6 @@ uint64_t setup_bytes(const shape *s, unsigned threads) {
     return (points > values ? points : values) + 8 * page; /* each buffer is rounded up to pages */
 }
 
-static cuzk_status layout(setup_run *r, const shape *s, cuzk_error *err) {
-    section_counts(s, r->count);
-    uint64_t at = VK_FIXED_BYTES;
-    for (params_section i = 0; i < PARAMS_SECTIONS; i++) {
-        if (r->count[i] > UINT32_MAX) {
-            return cuzk_fail(err, CUZK_USAGE, "the circuit is too large for the key's format: %" PRIu64 " points in %s",
-                             r->count[i], params_section_name(i));
-        }
-        at += 4;
-        r->offset[i] = at;
-        at += r->count[i] * params_point_bytes(i);
-    }
-    r->total = at;
-    return CUZK_OK;
-}
-
 static void vk_points(setup_run *r, const trapdoor *t) {
     fr_canon k[3];
     g1_affine p[3];
@@ -171,7 +159,8 @@ static void vk_points(setup_run *r, const trapdoor *t) {
 /* Values, tables and scratch. */
 static cuzk_status prepare(setup_run *r, const shape *s, const trapdoor *t, const ntt_root *root, pool *p,
                            const cuzk_control *control, cuzk_error *err) {
-    cuzk_status st = layout(r, s, err);
+    section_counts(s, r->count);
+    cuzk_status st = setup_files_fit(r->count, err);
     if (st == CUZK_OK) st = qap_evaluate(&r->qap, s, &t->tau, root, p, control, err);
     g1_affine g1_base;
     g2_affine g2_base;
@@ -204,58 +193,10 @@ static void release(setup_run *r) {
     verifying_key_free(&r->vk);
 }
 
-static cuzk_status write_params(setup_run *r, file_writer *w, const uint8_t *vk, pool *p, const cuzk_control *control,
-                                cuzk_error *err) {
-    cuzk_status st = file_writer_reserve(w, r->total, err);
-    if (st == CUZK_OK) st = file_writer_pwrite(w, vk, verifying_key_bytes(&r->vk), 0, err);
-    for (params_section s = PARAMS_H; s < PARAMS_SECTIONS && st == CUZK_OK; s++) {
-        uint8_t count[4];
-        params_write_count(count, (uint32_t)r->count[s]);
-        st = file_writer_pwrite(w, count, sizeof count, r->offset[s] - 4, err);
-        if (st == CUZK_OK) st = setup_section(&r->points, s, NULL, w, r->offset[s], p, control, err);
-    }
-    return st;
-}
-
-static cuzk_status hash_file(uint8_t out[32], const char *path, cuzk_error *err) {
-    file_map m;
-    cuzk_status st = file_map_open(&m, path, err);
-    if (st != CUZK_OK) return st;
-    hash_ctx *h = hash_create(HASH_SHA256);
-    for (size_t at = 0; at < m.bytes; at += HASH_STEP) {
-        size_t n = m.bytes - at < HASH_STEP ? m.bytes - at : HASH_STEP;
-        hash_update(h, m.data + at, n);
-        file_map_done(&m, at, n);
-    }
-    hash_final(h, out);
-    hash_destroy(h);
-    file_map_close(&m);
-    return CUZK_OK;
-}
-
-static cuzk_status refuse_existing(const char *path, cuzk_error *err) {
-    if (!file_exists(path)) return CUZK_OK;
-    cuzk_fail(err, CUZK_USAGE, "a file of this name exists; keys are never written over");
-    cuzk_fail_where(err, "%s", path);
-    return cuzk_fail_hint(err, "remove it or choose another folder");
-}
-
-/* Marker, verifying key, proving key; what was put down is taken away when a later step fails. The marker stays when
- * there is a verifying key: then somebody else made a key here meanwhile, and it is the marker of that one. */
-static cuzk_status publish(file_writer **params, file_writer **vk, const char *marker, const char *vk_path,
-                           cuzk_error *err) {
-    static const char text[] = "made by cuzk setup: for development and tests only\n";
-    cuzk_status st = file_write_all(marker, text, sizeof text - 1, false, err);
-    if (st != CUZK_OK) return st;
-    st = file_writer_commit(*vk, err);
-    *vk = NULL;
-    if (st != CUZK_OK) goto undo_marker;
-    st = file_writer_commit(*params, err);
-    *params = NULL;
-    if (st == CUZK_OK) return CUZK_OK;
-    unlink(vk_path);
-undo_marker:
-    if (!file_exists(vk_path)) unlink(marker);
+static cuzk_status write_sections(setup_run *r, setup_files *f, pool *p, const cuzk_control *control, cuzk_error *err) {
+    cuzk_status st = CUZK_OK;
+    for (params_section s = PARAMS_H; s < PARAMS_SECTIONS && st == CUZK_OK; s++)
+        st = setup_section(&r->points, s, NULL, f->params, f->offset[s], p, control, err);
     return st;
 }
 
@@ -263,36 +204,20 @@ cuzk_status groth16_setup(const shape *s, const trapdoor *t, const ntt_root *roo
                           const char *vk_path, setup_result *out, pool *p, const cuzk_control *control,
                           cuzk_error *err) {
     setup_run r = {0};
-    file_writer *params = NULL, *vk_file = NULL;
-    buffer vk = {0};
-    char marker[4096];
-    if (snprintf(marker, sizeof marker, "%s.development", params_path) >= (int)sizeof marker) {
-        return cuzk_fail(err, CUZK_USAGE, "the key's path is too long");
-    }
-    cuzk_status st = trapdoor_check(t, err);
-    if (st == CUZK_OK) st = refuse_existing(params_path, err);
-    if (st == CUZK_OK) st = refuse_existing(vk_path, err);
+    setup_files f = {0};
+    cuzk_status st = trapdoor_check(t, shape_domain_log2(s), err);
+    if (st == CUZK_OK) st = setup_files_look(&f, params_path, vk_path, err);
     if (st == CUZK_OK) st = prepare(&r, s, t, root, p, control, err);
-    if (st != CUZK_OK) goto done;
-    st = setup_section(&r.points, PARAMS_IC, r.vk.ic, NULL, 0, p, control, err);
-    if (st != CUZK_OK) goto done;
-    vk_points(&r, t);
-    st = buffer_alloc(&vk, BUFFER_SETUP, verifying_key_bytes(&r.vk), err);
-    if (st != CUZK_OK) goto done;
-    verifying_key_write(&r.vk, vk.data);
-
-    st = file_writer_open(&params, params_path, true, err);
-    if (st == CUZK_OK) st = file_writer_open(&vk_file, vk_path, true, err);
-    if (st == CUZK_OK) st = file_writer_write(vk_file, vk.data, verifying_key_bytes(&r.vk), err);
-    if (st == CUZK_OK) st = write_params(&r, params, vk.data, p, control, err);
-    if (st == CUZK_OK) st = publish(&params, &vk_file, marker, vk_path, err);
-    if (st != CUZK_OK) goto done;
-    out->params_bytes = r.total;
-    st = hash_file(out->params_sha256, params_path, err);
-done:
-    file_writer_abort(params);
-    file_writer_abort(vk_file);
-    buffer_free(&vk);
+    if (st == CUZK_OK) st = setup_section(&r.points, PARAMS_IC, r.vk.ic, NULL, 0, p, control, err);
+    if (st == CUZK_OK) vk_points(&r, t);
+    if (st == CUZK_OK) st = setup_files_begin(&f, &r.vk, r.count, err);
+    if (st == CUZK_OK) st = write_sections(&r, &f, p, control, err);
+    if (st == CUZK_OK) st = setup_files_publish(&f, err);
+    if (st == CUZK_OK) {
+        out->params_bytes = f.total;
+        st = setup_files_hash(out->params_sha256, params_path, err);
+    }
+    setup_files_abort(&f);
     release(&r);
     return st;
 }

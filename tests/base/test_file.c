@@ -89,6 +89,34 @@ static void mapping(void **state) {
     file_map_close(&m);
 }
 
+static void reading_at_places(void **state) {
+    (void)state;
+    cuzk_error e;
+    file_reader *r;
+    file_map m;
+    char got[8] = {0};
+    put("a", "content");
+    assert_int_equal(file_reader_open(&r, "a", &e), CUZK_OK);
+    assert_int_equal(file_map_open(&m, "a", &e), CUZK_OK);
+    assert_true(file_reader_same(r, &m));
+    assert_int_equal(file_reader_read(r, got, 4, 3, &e), CUZK_OK);
+    assert_string_equal(got, "tent");
+    assert_int_equal(file_reader_read(r, got, 4, 4, &e), CUZK_IO); /* it ends before */
+    assert_non_null(strstr(e.what, "shorter"));
+    file_map_close(&m);
+    put("b", "content");
+    assert_int_equal(file_map_open(&m, "b", &e), CUZK_OK);
+    assert_false(file_reader_same(r, &m));
+    file_map_close(&m);
+    file_reader_close(r);
+    file_reader_close(NULL);
+    assert_int_equal(file_reader_open(&r, "nothing", &e), CUZK_IO);
+    assert_null(r);
+    assert_int_equal(file_reader_open(&r, ".", &e), CUZK_OK); /* whoever opens a key has mapped it before */
+    assert_int_equal(file_reader_read(r, got, 1, 0, &e), CUZK_IO);
+    file_reader_close(r);
+}
+
 static void what_cannot_be_mapped(void **state) {
     (void)state;
     cuzk_error e;
@@ -442,6 +470,7 @@ int main(void) {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(mapping),
+        IN_FOLDER(reading_at_places),
         IN_FOLDER(what_cannot_be_mapped),
         IN_FOLDER(reading_whole_files),
         IN_FOLDER(reading_standard_input),
