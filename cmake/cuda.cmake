@@ -34,8 +34,8 @@ if(CUZK_CUDA_QUICK)
 endif()
 
 # One object a source; each depends on the neighbouring headers.
-file(GLOB cuda_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/backend/cuda/*.cuh
-     ${PROJECT_SOURCE_DIR}/src/backend/cuda/*.h ${PROJECT_SOURCE_DIR}/tests/cuda/*.h)
+file(GLOB cuda_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/backend/cuda/*.cuh ${PROJECT_SOURCE_DIR}/tests/cuda/*.h)
+list(APPEND cuda_headers ${PROJECT_SOURCE_DIR}/src/backend/cuda/gpu.h ${PROJECT_SOURCE_DIR}/src/math/field_constants.h)
 function(cuda_objects out)
     set(objects)
     foreach(source ${ARGN})
@@ -69,7 +69,7 @@ add_executable(cuda_kernels ${cuda_test_objects} ${cuda_module_objects} tests/cu
 set_target_properties(cuda_kernels PROPERTIES LINKER_LANGUAGE CXX)
 target_include_directories(cuda_kernels PRIVATE ${PROJECT_SOURCE_DIR}/tests/cuda)
 target_link_libraries(cuda_kernels PRIVATE cuzk ${CUDART_STATIC} rt)
-foreach(name proofs full)
+foreach(name proofs full mixed)
     add_executable(cuda_${name} tests/cuda/${name}.c)
     target_link_libraries(cuda_${name} PRIVATE cuzk_test)
 endforeach()

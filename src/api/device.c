@@ -89,6 +89,23 @@ cuzk_status api_target_of(const cuzk_context *context, const shape *s, bool limi
     return plan_on(context, s, limited, backend_cpu(), 0, out, err);
 }
 
+bool api_key_maker(const cuzk_context *context, const shape *s, unsigned *device) {
+    const backend *cuda = context->device == DEVICE_CPU ? NULL : backend_cuda(NULL);
+    *device = context->cuda_device;
+    if (!cuda || context->device == DEVICE_CUDA) return cuda != NULL;
+    for (unsigned d = 0; d < cuda->device_count(); d++) {
+        backend_device_info info;
+        prove_plan plan;
+        cuzk_error ignored;
+        *device = d;
+        if (cuda->device_info(d, &info, &ignored) == CUZK_OK &&
+            cuda->plan(d, s, pool_threads(context->pool), 0, 0, &plan, &ignored) == CUZK_OK && plan.chunks == 1 &&
+            plan.device_shared_bytes + plan.device_making_bytes <= info.free_bytes)
+            return true;
+    }
+    return false;
+}
+
 void cuzk_device_list(void (*each)(void *user, const char *name), void *user) {
     const backend *cuda = backend_cuda(NULL);
     each(user, "cpu");

@@ -34,6 +34,7 @@ struct cuzk_job {
 
 struct cuzk_key {
     proving_key key;
+    pthread_mutex_t bringing; /* of the points to the host (api_key_bring) */
 };
 
 struct cuzk_vk {
@@ -53,6 +54,15 @@ typedef struct api_key_counts {
 } api_key_counts;
 api_key_counts api_key_counts_of(const shape *s);
 
+/* leave: the points stay in the file, for devices (proving_key_open_file). */
+cuzk_status api_key_open(cuzk_key **out, cuzk_context *context, const char *path, bool leave, key_check check,
+                         const cuzk_control *control, cuzk_error *err);
+/* A development key with a random trapdoor, that devices make (proving_key_recipe). */
+cuzk_status api_key_recipe(cuzk_key **out, const shape *s, cuzk_error *err);
+/* cuzk_key_close for who has told devices that the key goes. */
+void api_key_free(cuzk_key *key);
+/* The key's points on the host, for the CPU, when they were left in the file. */
+cuzk_status api_key_bring(cuzk_context *context, const cuzk_key *key, const cuzk_control *control, cuzk_error *err);
 /* MEMORY unless need more bytes than live now fit the context's limit. what: "the witness". */
 cuzk_status api_admit(const cuzk_context *context, uint64_t need, const char *what, cuzk_error *err);
 /* Where a proof of this shape is made, and its plan there. */
@@ -68,6 +78,9 @@ cuzk_status api_device_set(cuzk_context *context, const char *device, cuzk_error
 /* limited: MEMORY when the plan does not fit what is left of the context's memory. Automatic choice takes a CUDA device
  * only when the plan fits its free memory, and says so in the log when it does not. */
 cuzk_status api_target_of(const cuzk_context *context, const shape *s, bool limited, api_target *out, cuzk_error *err);
+/* The CUDA device that makes development keys: the one asked for, or with automatic choice the first that has room for
+ * shape, key and making. False: the CPU makes them. */
+bool api_key_maker(const cuzk_context *context, const shape *s, unsigned *device);
 
 /* INTERNAL unless the witness's public inputs are those that a verifier derives for the partition. */
 cuzk_status api_inputs_agree(const job *j, unsigned partition, const witness *w, cuzk_error *err);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "backend/cuda/backend.h"
 #include "base/file.h"
 #include "base/hash.h"
 
@@ -32,26 +33,67 @@ static cuzk_status key_present(const char *path, cuzk_error *err) {
     return cuzk_fail_hint(err, "check the path; for a trial without official keys use --dev-key");
 }
 
-cuzk_status cuzk_key_open(cuzk_key **out, cuzk_context *context, const char *path, cuzk_key_check check,
-                          const cuzk_control *control, cuzk_error *err) {
-    static const key_check inner[] = {
-        [CUZK_KEY_TRUSTED] = KEY_CHECK_TRUSTED, [CUZK_KEY_DIGEST] = KEY_CHECK_DIGEST, [CUZK_KEY_FULL] = KEY_CHECK_FULL};
+cuzk_status api_key_open(cuzk_key **out, cuzk_context *context, const char *path, bool leave, key_check check,
+                         const cuzk_control *control, cuzk_error *err) {
     *out = NULL;
     if (key_present(path, err)) return err->status;
     cuzk_key *key = calloc(1, sizeof *key);
     if (!key) return cuzk_fail(err, CUZK_MEMORY, "no memory for a key");
-    cuzk_status s = proving_key_open(&key->key, path, inner[check], context->pool, control, err);
+    cuzk_status s =
+        (leave ? proving_key_open_file : proving_key_open)(&key->key, path, check, context->pool, control, err);
     if (s) {
         free(key);
         return s;
     }
+    pthread_mutex_init(&key->bringing, NULL);
     *out = key;
     return CUZK_OK;
 }
 
+cuzk_status api_key_recipe(cuzk_key **out, const shape *s, cuzk_error *err) {
+    trapdoor t;
+    *out = NULL;
+    cuzk_key *key = calloc(1, sizeof *key);
+    if (!key) return cuzk_fail(err, CUZK_MEMORY, "no memory for a key");
+    cuzk_status st = trapdoor_random(&t, err);
+    if (!st) st = proving_key_recipe(&key->key, s, &t, err);
+    secure_wipe(&t, sizeof t);
+    if (st) {
+        free(key);
+        return st;
+    }
+    pthread_mutex_init(&key->bringing, NULL);
+    *out = key;
+    return CUZK_OK;
+}
+
+cuzk_status cuzk_key_open(cuzk_key **out, cuzk_context *context, const char *path, cuzk_key_check check,
+                          const cuzk_control *control, cuzk_error *err) {
+    static const key_check inner[] = {
+        [CUZK_KEY_TRUSTED] = KEY_CHECK_TRUSTED, [CUZK_KEY_DIGEST] = KEY_CHECK_DIGEST, [CUZK_KEY_FULL] = KEY_CHECK_FULL};
+    /* A device reads the file itself; should the CPU prove after all, the points are brought then. */
+    bool leave = context->device != DEVICE_CPU && backend_cuda(NULL);
+    return api_key_open(out, context, path, leave, inner[check], control, err);
+}
+
+cuzk_status api_key_bring(cuzk_context *context, const cuzk_key *key, const cuzk_control *control, cuzk_error *err) {
+    cuzk_key *k = (cuzk_key *)(uintptr_t)key; /* read-only to its users, but for this first use */
+    pthread_mutex_lock(&k->bringing);
+    cuzk_status s = proving_key_bring(&k->key, context->pool, control, err);
+    pthread_mutex_unlock(&k->bringing);
+    return s;
+}
+
 void cuzk_key_close(cuzk_key *key) {
+    const backend *cuda = key && key->key.file ? backend_cuda(NULL) : NULL;
+    for (unsigned d = 0; cuda && d < cuda->device_count(); d++) cuda->forget_key(d, &key->key);
+    api_key_free(key);
+}
+
+void api_key_free(cuzk_key *key) {
     if (!key) return;
     proving_key_close(&key->key);
+    pthread_mutex_destroy(&key->bringing);
     free(key);
 }
 

@@ -200,6 +200,7 @@ cuzk_status cuzk_prove(cuzk_context *context, cuzk_job *h, const cuzk_key *key, 
     if (!s && options->insecure_rs) s = fixed_load(&r, options->insecure_rs, err);
     if (!s) s = api_target_of(context, r.sh, true, &target, err);
     if (!s) s = api_admit(context, target.plan.host_bytes, "the proof", err);
+    if (!s && !target.backend->makes_keys) s = api_key_bring(context, key, control, err);
     r.target = &target;
     /* What lives now stays until the end: the job's input, and key or shape where they could not be mapped. */
     if (!s) plan_bytes = target.plan.host_bytes + buffer_total_stats().live_bytes;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "backend/cuda/backend.h"
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -36,6 +37,23 @@ static cuzk_status join(char *out, size_t n, const char *folder, const circuit *
     return cuzk_fail_where(err, "%s", folder);
 }
 
+static cuzk_status make(cuzk_context *context, const shape *s, const trapdoor *t, const cuzk_setup_report *report,
+                        setup_result *out, const cuzk_control *control, cuzk_error *err) {
+    unsigned device;
+    if (!api_key_maker(context, s, &device)) {
+        ntt_root root = ntt_root_bellman();
+        cuzk_status st = api_admit(context, setup_bytes(s, pool_threads(context->pool)), "key making", err);
+        return st ? st : groth16_setup(s, t, &root, report->params, report->vk, out, context->pool, control, err);
+    }
+    proving_key key;
+    api_stage(control, "making the key on the device");
+    cuzk_status st = backend_cuda_setup(device, &key, s, t, err);
+    if (st) return st;
+    st = backend_cuda_key_write(&key, report->params, report->vk, out, context->pool, control, err);
+    backend_cuda_release_key(&key);
+    return st;
+}
+
 cuzk_status cuzk_setup(cuzk_context *context, cuzk_circuit *h, const char *folder, const char *trapdoor_file,
                        cuzk_setup_report *report, const cuzk_control *control, cuzk_error *err) {
     double start = cpu_monotonic_seconds();
@@ -53,10 +71,8 @@ cuzk_status cuzk_setup(cuzk_context *context, cuzk_circuit *h, const char *folde
     /* Again: the folder may have come into being as a link's target. */
     if (!status) status = folder_allowed(folder, err);
     if (!status) status = api_shape(h, &s, control, err);
-    if (!status) status = api_admit(context, setup_bytes(s, pool_threads(context->pool)), "key making", err);
     if (!status) {
-        ntt_root root = ntt_root_bellman();
-        status = groth16_setup(s, &t, &root, report->params, report->vk, &result, context->pool, control, err);
+        status = make(context, s, &t, report, &result, control, err);
         if (status == CUZK_MALFORMED && trapdoor_file) cuzk_fail_within(err, "%s, $.trapdoor", trapdoor_file);
     }
     secure_wipe(&t, sizeof t);
@@ -67,13 +83,15 @@ cuzk_status cuzk_setup(cuzk_context *context, cuzk_circuit *h, const char *folde
     return CUZK_OK;
 }
 
-/* Both files there, whole, and of this circuit. Points are looked at where the key is converted, which is where they
- * first can be wrong; the copy is kept, so that this is no work that opening the key does not need. */
+/* Both files there, whole, and of this circuit. Points are looked at where the key is converted or goes to a device,
+ * which is where they first can be wrong; the copy is kept, so that this is no work that opening the key does not need.
+ */
 static cuzk_status sound(bool *yes, cuzk_context *context, cuzk_circuit *h, const char *path, const char *vk, bool tell,
                          const cuzk_control *control, cuzk_error *err) {
     proving_key key;
     verifying_key small;
     const shape *s;
+    unsigned device;
     *yes = false;
     if (!file_exists(path) || !file_exists(vk)) return CUZK_OK;
     cuzk_status status = api_shape(h, &s, control, err);
@@ -81,7 +99,8 @@ static cuzk_status sound(bool *yes, cuzk_context *context, cuzk_circuit *h, cons
     status = verifying_key_open(&small, vk, err);
     if (!status) {
         verifying_key_free(&small);
-        status = proving_key_open(&key, path, KEY_CHECK_TRUSTED, context->pool, control, err);
+        status = (api_key_maker(context, s, &device) ? proving_key_open_file : proving_key_open)(
+            &key, path, KEY_CHECK_TRUSTED, context->pool, control, err);
     }
     if (!status) {
         status = proving_key_fits(&key, s, err);

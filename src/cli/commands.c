@@ -64,7 +64,7 @@ const command commands[] = {
              "names in\n"
              "DIR, which may not be the official parameter folder; existing keys are never written over.\n",
      .example = "cuzk setup porep --size 2KiB --out dev-keys",
-     .options = WORKING | BIT(SIZE) | BIT(VARIANT) | BIT(OUT) | BIT(INSECURE_TRAPDOOR),
+     .options = WORKING | BIT(SIZE) | BIT(VARIANT) | BIT(OUT) | BIT(INSECURE_TRAPDOOR) | BIT(DEVICE),
      .required = BIT(SIZE) | BIT(OUT),
      .min_operands = 1,
      .max_operands = 1,

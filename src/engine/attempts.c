@@ -122,13 +122,14 @@ static bool try_again_locked(attempt *a, const cuzk_error *why, bool wrong_proof
     engine_job *j = a->job;
     partition *p = &j->partitions[a->partition];
     if (!(a->started > 0)) p->attempts++; /* its bytes or its key could not be had: not counted where it begins */
-    bool again = worth_another(a, p, why, wrong_proof) && p->attempts < e->o.attempts;
+    if (a->no_room) p->attempts--;
+    bool again = a->no_room || (worth_another(a, p, why, wrong_proof) && p->attempts < e->o.attempts);
     p->current = NULL;
     j->n_active--;
     p->state = PARTITION_PENDING;
     if (a->device) {
         p->device = a->device;
-        if (!a->device->is_cpu) p->excluded |= 1u << a->device->index;
+        if (!a->device->is_cpu && !a->no_room) p->excluded |= 1u << a->device->index;
         if (why->status == CUZK_UNSATISFIED) p->suspects |= 1u << a->device->index;
     }
     if (again) {

@@ -37,12 +37,24 @@ static bool may_take_share(const engine_dev *d, const attempt *a, uint64_t whole
     return a->critical || whole > s.total - s.critical_share;
 }
 
+/* A proof's own bytes. */
+static uint64_t own_bytes(const device_plan *plan) {
+    return plan->device_bytes - plan->shared_bytes;
+}
+
+uint64_t device_memory_most(const device_plan *plan, bool makes_key) {
+    uint64_t own = own_bytes(plan);
+    return plan->shared_bytes + (makes_key && plan->making_bytes > own ? plan->making_bytes : own);
+}
+
 bool device_memory_try_locked(engine_dev *d, attempt *a) {
     const device_plan *plan = &a->prep->plan->on[d->index];
     if (!d->memory) return true;
-    bool critical = may_take_share(d, a, plan->device_bytes);
+    /* The first to come makes the key, if the device makes it: before its own bytes are needed. */
+    uint64_t most = device_memory_most(plan, resource_key(a->key)->key.recipe != NULL);
+    bool critical = may_take_share(d, a, most);
     dev_resident *r = find(d, a->prep->plan), *made = NULL;
-    uint64_t bytes = plan->device_bytes - (r ? plan->shared_bytes : 0);
+    uint64_t bytes = r ? own_bytes(plan) : most;
     if (!r && plan->shared_bytes && !(made = calloc(1, sizeof *made))) return false;
     while (!budget_try(d->memory, &a->dev, bytes, critical)) {
         dev_resident *old = oldest_unused(d, r);
@@ -64,6 +76,11 @@ bool device_memory_try_locked(engine_dev *d, attempt *a) {
     }
     a->resident = r;
     return true;
+}
+
+void device_memory_started_locked(attempt *a) {
+    uint64_t own = own_bytes(&a->prep->plan->on[a->device->index]);
+    if (a->device->memory && a->dev.bytes > own) budget_shrink(&a->dev, own);
 }
 
 void device_memory_give_locked(attempt *a) {

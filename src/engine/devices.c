@@ -21,6 +21,9 @@
 /* Proofs begun on a device for each of its workers, so that urgent ones have few before them. */
 #define IN_HAND_EACH 2u
 #define WRONG_PROOFS 3u
+/* Seconds that a device rests when others have its memory, and for how long that is borne. */
+#define SHORT_REST 0.25
+#define SHORT_MOST 60.0
 #define LOOK_EVERY 2.0 /* seconds between looks at what is free on a device */
 
 /* ---- which there are ---- */
@@ -104,6 +107,16 @@ void devices_close(cuzk_engine *e) {
         device_memory_forget_locked(&e->devices[i], 0);
         budget_destroy(e->devices[i].memory);
     }
+}
+
+bool devices_read_files(const cuzk_engine *e) {
+    bool any = false;
+    for (size_t i = 0; i < e->n_devices; i++) {
+        if (e->devices[i].is_cpu) continue;
+        if (!e->devices[i].b->makes_keys) return false;
+        any = true;
+    }
+    return any;
 }
 
 /* ---- where a partition may go ---- */
@@ -206,7 +219,7 @@ static bool goes_before(const cuzk_engine *e, const attempt *a, const attempt *b
 static attempt *take_locked(cuzk_engine *e, engine_dev *d, bool critical_only) {
     attempt *best = NULL;
     double now = cpu_monotonic_seconds();
-    if (d->quarantined) return NULL;
+    if (d->quarantined || now < d->short_until) return NULL;
     for (attempt *a = e->queue; a; a = a->next) {
         if ((critical_only && !a->critical) || !devices_suits(d, a->cls, exclusions(e, a), a->prep->fits)) continue;
         if (!best || goes_before(e, a, best, now)) best = a;
@@ -286,16 +299,46 @@ static cuzk_status start(attempt *a, engine_dev *d, cuzk_error *err) {
     return s;
 }
 
+/* Under the lock: a proof did not find the memory on its device that its plan and the budget had promised: others have
+ * taken it. The device rests a little; false when that has gone on for too long. */
+static bool device_short_locked(engine_dev *d) {
+    double now = cpu_monotonic_seconds();
+    if (!(d->short_since > 0)) {
+        d->short_since = now;
+        log_warn("device %s: others have its memory; it is waited for", d->id);
+    }
+    d->short_until = now + SHORT_REST;
+    return now - d->short_since < SHORT_MOST;
+}
+
 /* What a failed start says about the device. */
 static void started_badly(attempt *a, const cuzk_error *why) {
     cuzk_engine *e = a->engine;
     bool fault = !a->device->b->own_machine && (why->status == CUZK_DEVICE || why->status == CUZK_MEMORY);
     pthread_mutex_lock(&e->lock);
+    /* What is free has changed since, perhaps: once it was short it counts as short until a proof was begun. */
+    if (fault && why->status == CUZK_MEMORY && (a->no_room || a->device->short_since > 0))
+        a->no_room = device_short_locked(a->device);
+    if (a->no_room) fault = false;
     attempt *chain = fault && !a->abandoned ? device_fault_locked(e, a->device, why->what, false, false) : NULL;
     if (fault) trace_record(e->events, TRACE_DEVICE_FAULT, a->job->seq, a->partition, a->lane);
     pthread_mutex_unlock(&e->lock);
     attempts_free(chain);
     attempt_failed(a, why, false);
+}
+
+/* After a start without memory: whether the device has less of it free than this proof wants. Otherwise it fails to
+ * give what it has. */
+static bool others_have_it(attempt *a, engine_dev *d) {
+    const device_plan *plan = &a->prep->plan->on[d->index];
+    backend_device_info info;
+    cuzk_error ignored;
+    if (!d->memory || d->b->device_info(d->number, &info, &ignored)) return false;
+    pthread_mutex_lock(&a->engine->lock);
+    bool there = a->resident && a->resident->shown;
+    pthread_mutex_unlock(&a->engine->lock);
+    bool makes = !there && resource_key(a->key)->key.recipe;
+    return info.free_bytes < device_memory_most(plan, makes) - (there ? plan->shared_bytes : 0);
 }
 
 static void prove(cuzk_engine *e, attempt *a, engine_dev *d, lane *l) {
@@ -305,12 +348,15 @@ static void prove(cuzk_engine *e, attempt *a, engine_dev *d, lane *l) {
     cuzk_status s = start(a, d, &err);
     double took = cpu_monotonic_seconds() - begin;
     if (!s && d->b->forget_key) device_memory_show(a);
+    if (s == CUZK_MEMORY) a->no_room = others_have_it(a, d);
     pthread_mutex_lock(&e->lock);
     atomic_store(&a->alive_ms, 0);
     e->in_flight--;
     device_busy_locked(d, -1);
     lane_idle_locked(l);
     l->stuck = false;
+    if (!s) device_memory_started_locked(a);
+    if (!s) d->short_since = 0;
     a->device_seconds = took;
     bool wanted = !a->abandoned;
     if (wanted && !s) {
@@ -349,7 +395,9 @@ static void look_locked(engine_dev *d, lane *l) {
 
 static void idle_locked(engine_dev *d, lane *l) {
     double due = d->looked + LOOK_EVERY;
-    if (!l->critical_only || d->quarantined)
+    if (cpu_monotonic_seconds() < d->short_until)
+        engine_wait_locked(l->engine, d->short_until);
+    else if (!l->critical_only || d->quarantined)
         engine_wait_locked(l->engine, -1);
     else if (cpu_monotonic_seconds() < due)
         engine_wait_locked(l->engine, due);

@@ -299,9 +299,13 @@ static cuzk_status open_parts(cuzk_engine *e, const engine_setup *setup, cuzk_er
     if (!e->st && !(e->st = store_memory_create(err))) return err->status;
     if (open_budget(e, err) || devices_open(e, setup, err)) return err->status;
     e->o.queue_depth = or_else(e->o.queue_depth, usual_queue_depth(e));
+    bool files = devices_read_files(e);
+    e->keys_on_devices = files && e->o.policy == CUZK_REQUIRE_GPU;
     resources_options keys = {.context = e->context,
                               .host = e->host,
                               .development_keys = e->o.development_keys,
+                              .files_to_devices = files,
+                              .made_on_devices = e->keys_on_devices,
                               .params_folder = e->o.params_folder,
                               .idle_seconds = e->o.idle_eviction_seconds};
     e->keys = resources_create(&keys, err);

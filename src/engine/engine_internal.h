@@ -28,6 +28,8 @@ typedef struct lane lane;
 typedef struct device_plan {
     bool made; /* else why */
     uint64_t host_bytes, device_bytes, shared_bytes /* of device_bytes */;
+    uint64_t making_bytes; /* beside shared_bytes, while the device makes a development key */
+    bool whole;            /* the key lies on the device as a whole */
     cuzk_status why;
 } device_plan;
 
@@ -71,6 +73,7 @@ typedef struct attempt {
     resource *key; /* key and shape */
     device_class cls;
     bool critical, permit, synthesized, abandoned, abc_told; /* under the engine's lock */
+    bool no_room;                                            /* others had the device's memory: it is no try */
     uint32_t excluded;                                       /* devices that failed this partition */
     uint64_t seen;                                           /* rooms when it was picked */
     witness w;
@@ -147,8 +150,9 @@ struct engine_dev {
     dev_resident *residents;
     unsigned in_hand; /* attempts that it has: started and not finished */
     uint64_t memory_bytes, free_bytes;
-    double looked;               /* when free_bytes was asked for */
-    unsigned fault_weight, busy; /* busy: threads of ours in it */
+    double short_since, short_until; /* others have its memory; 0: not now */
+    double looked;                   /* when free_bytes was asked for */
+    unsigned fault_weight, busy;     /* busy: threads of ours in it */
     uint64_t proofs, faults, wrong_proofs;
     double busy_since, busy_seconds;
 };
@@ -179,6 +183,7 @@ struct cuzk_engine {
     const circuit_kind **kinds;
     size_t n_kinds;
     bool fault_release_early;
+    bool keys_on_devices; /* development keys are made by devices, unless they are there as files */
     cuzk_context *context;
     budget *host;
     resources *keys;
@@ -350,6 +355,8 @@ void devices_queue_locked(cuzk_engine *e, attempt *a);
  * device was put in quarantine, and after one was queued, as its device may have gone while its witness was made.
  * Returned are those to be freed without the lock, chained. */
 attempt *devices_requeue_locked(cuzk_engine *e);
+/* Whether there are devices, and all of them read keys from their files and make development keys. */
+bool devices_read_files(const cuzk_engine *e);
 /* Where a partition may be proved now: the class and the host bytes it takes there, or false with why. */
 bool devices_class_locked(cuzk_engine *e, const engine_job *j, const partition *p, device_class *cls,
                           uint64_t *host_bytes, cuzk_error *why);
@@ -367,6 +374,10 @@ cuzk_device_policy devices_policy_locked(const cuzk_engine *e, cuzk_device_polic
 bool device_memory_try_locked(engine_dev *d, attempt *a);
 /* Under the lock: gives them back. */
 void device_memory_give_locked(attempt *a);
+/* Under the lock: the proof was started: what only the making of its key took is given back. */
+void device_memory_started_locked(attempt *a);
+/* What a proof needs on a device at most, when it finds nothing there and the device makes (or not) its key. */
+uint64_t device_memory_most(const device_plan *plan, bool makes_key);
 /* Under the lock: a key goes that no proof uses; key_id 0: all. */
 void device_memory_forget_locked(engine_dev *d, uint64_t key_id);
 /* After a proof was started: the key's tier is resident, its pages on the host can go. Without the lock. */

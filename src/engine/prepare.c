@@ -66,6 +66,8 @@ static void make_plans(void *user, const shape *s) {
         out->host_bytes = plan.host_bytes + whole;
         out->device_bytes = plan.device_bytes;
         out->shared_bytes = plan.device_shared_bytes;
+        out->making_bytes = plan.device_making_bytes;
+        out->whole = plan.chunks == 1;
         if (!out->made) log_warn("%s makes no proofs of %s: %s", d->id, m->plan->circuit, err.what);
     }
 }
@@ -119,6 +121,13 @@ static cuzk_status never_fits(uint64_t need, uint64_t have, const char *where, c
                           "raise the memory budget, lower the share kept for critical jobs, or take fewer threads");
 }
 
+/* A key that devices make lies whole on one. */
+static cuzk_status no_key_for(const engine_dev *d, cuzk_error *err) {
+    cuzk_fail(err, CUZK_MEMORY, "the development key does not fit the device");
+    cuzk_fail_where(err, "%s", d->id);
+    return cuzk_fail_hint(err, "make it as a file with `cuzk setup`, or take a device with more memory");
+}
+
 /* Which devices' plans could ever be met, with shape, key and the input beside them. */
 static cuzk_status find_fits(cuzk_engine *e, const engine_job *j, prepared *p, cuzk_error *err) {
     uint64_t usable = engine_usable_bytes(e, schedule_is_critical(j)), least = UINT64_MAX;
@@ -127,7 +136,8 @@ static cuzk_status find_fits(cuzk_engine *e, const engine_job *j, prepared *p, c
     pthread_mutex_unlock(&e->lock);
     cuzk_status s = CUZK_OK;
     uint64_t fixed = p->plan->need.shape_bytes + p->bytes.bytes;
-    if (!prepare_key_is_here(e, &p->j.circuit)) fixed += p->plan->need.making_bytes;
+    bool here = prepare_key_is_here(e, &p->j.circuit), made = !here && e->keys_on_devices;
+    if (!here) fixed += p->plan->need.making_bytes;
     p->fits = 0;
     for (size_t i = 0; i < e->n_devices; i++) {
         const engine_dev *d = &e->devices[i];
@@ -137,13 +147,15 @@ static cuzk_status find_fits(cuzk_engine *e, const engine_job *j, prepared *p, c
             if (!s) s = cuzk_fail(err, plan->why, "%s cannot make proofs of %s", d->id, p->plan->circuit);
             continue;
         }
-        uint64_t need = plan->host_bytes + fixed;
+        uint64_t need = plan->host_bytes + fixed, on_device = device_memory_most(plan, made);
         if (d->is_cpu || d->b->own_machine) need += p->plan->need.key_bytes;
         if (need > usable && need < least) {
             least = need;
             s = never_fits(need, usable, d->id, err);
-        } else if (d->memory && plan->device_bytes > budget_get(d->memory).total) {
-            if (!s) s = never_fits(plan->device_bytes, budget_get(d->memory).total, d->id, err);
+        } else if (d->memory && on_device > budget_get(d->memory).total) {
+            if (!s) s = never_fits(on_device, budget_get(d->memory).total, d->id, err);
+        } else if (made && (d->is_cpu || !plan->whole)) {
+            if (!s) s = no_key_for(d, err);
         } else if (need <= usable) {
             p->fits |= 1u << i;
         }

@@ -81,7 +81,7 @@ cuzk_status resource_load_shape(resource *e, const resources_options *o, resourc
     if (st == CUZK_OK && !e->shape) st = api_shape(&e->handle, &e->shape, control, err);
     if (st != CUZK_OK) return st;
     *need = (resource_need){shape_bytes(e->shape), api_key_counts_of(e->shape).native_bytes,
-                            make ? setup_bytes(e->shape, pool_threads(o->context->pool)) : 0};
+                            make && !o->made_on_devices ? setup_bytes(e->shape, pool_threads(o->context->pool)) : 0};
     return CUZK_OK;
 }
 
@@ -98,9 +98,10 @@ cuzk_status resource_load_key(resource *e, const resources_options *o, const cuz
     bool make, made;
     cuzk_key *key = NULL;
     cuzk_status st = resource_key_path(e, o, path, sizeof path, &make, err);
+    if (st == CUZK_OK && make && o->made_on_devices) return api_key_recipe(&e->key, e->shape, err);
     if (st == CUZK_OK && make)
         st = cuzk_key_development(o->context, &e->handle, path, sizeof path, &made, control, err);
-    if (st == CUZK_OK) st = cuzk_key_open(&key, o->context, path, CUZK_KEY_TRUSTED, control, err);
+    if (st == CUZK_OK) st = api_key_open(&key, o->context, path, o->files_to_devices, KEY_CHECK_TRUSTED, control, err);
     if (st != CUZK_OK) return st;
     if (!o->development_keys && cuzk_key_get_origin(key) != CUZK_KEY_OFFICIAL) st = not_official(key, path, err);
     if (st == CUZK_OK && proving_key_fits(&key->key, e->shape, err)) st = cuzk_fail_within(err, "%s", path);
@@ -112,8 +113,13 @@ cuzk_status resource_load_key(resource *e, const resources_options *o, const cuz
     return CUZK_OK;
 }
 
+cuzk_status resource_bring_points(resource *e, const resources_options *o, const cuzk_control *control,
+                                  cuzk_error *err) {
+    return api_key_bring(o->context, e->key, control, err);
+}
+
 void resource_unload(resource *e) {
-    cuzk_key_close(e->key);
+    api_key_free(e->key);
     api_circuit_clear(&e->handle);
     api_circuit_init(&e->handle, &e->circuit);
     e->key = NULL;

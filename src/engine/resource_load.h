@@ -24,6 +24,7 @@ struct resource {
     /* Under the store's lock always, written by the thread that made the entry busy alone. */
     bool known; /* need is filled */
     resource_need need;
+    bool points_here;   /* the host's processors can read the key's points */
     bool key_in_memory; /* it could not be kept on disk when it was last loaded: it is charged whoever reads it */
 };
 
@@ -41,6 +42,9 @@ cuzk_status resource_load_shape(resource *e, const resources_options *o, resourc
 cuzk_status resource_load_key(resource *e, const resources_options *o, const cuzk_control *control, cuzk_error *err);
 /* Everything is freed; charges stay. The key was told to those who must forget it. */
 void resource_unload(resource *e);
+/* The points of a key that was left in its file come to the host. */
+cuzk_status resource_bring_points(resource *e, const resources_options *o, const cuzk_control *control,
+                                  cuzk_error *err);
 /* The key's mapped pages leave this process's memory; they come back when read. */
 void resource_drop_pages(const resource *e);
 

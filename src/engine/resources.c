@@ -120,7 +120,7 @@ static uint64_t unload_busy(resources *r, resource *e) {
     uint64_t bytes = of_shape.bytes + of_key.bytes;
     e->shape_charge = e->key_charge = (reservation){0};
     pthread_mutex_lock(&r->lock);
-    e->resident = false;
+    e->resident = e->points_here = false;
     no_longer_busy_locked(r, e);
     pthread_mutex_unlock(&r->lock);
     budget_release(&of_shape);
@@ -308,13 +308,15 @@ static cuzk_status load_busy(resources *r, resource *e, resource_use use, reserv
     cuzk_status st = CUZK_OK;
     if (!e->shape) st = resource_load_shape(e, &r->options, &need, control, err);
     if (st == CUZK_OK && !e->key) st = resource_load_key(e, &r->options, control, err);
+    if (st == CUZK_OK && use.on_host) st = resource_bring_points(e, &r->options, control, err);
     budget_release(making);
     if (st != CUZK_OK) return st;
     need.making_bytes = 0;
     learn(r, e, &need);
-    bool in_memory = e->key->key.memory.data != NULL;
+    bool in_memory = e->key->key.memory.data != NULL, here = proving_key_on_host(&e->key->key);
     pthread_mutex_lock(&r->lock);
     e->key_in_memory = in_memory;
+    e->points_here = here;
     pthread_mutex_unlock(&r->lock);
     if (!in_memory || e->key_charge.from) return CUZK_OK;
     if (budget_try(r->options.host, &e->key_charge, need.key_bytes, use.critical)) return CUZK_OK;
@@ -393,7 +395,7 @@ static cuzk_status acquire_locked(resources *r, resource *e, acquiring *a, reser
         uint64_t most = most_ever_locked(r, e, a->use.critical);
         if (n.whole > most) return no_room(e, n.whole, most, budget_get(r->options.host).reserved, err);
         if (budget_try(r->options.host, held, n.now, a->use.critical)) {
-            bool ready = e->key && n.now == a->use.bytes;
+            bool ready = e->key && n.now == a->use.bytes && (e->points_here || !a->use.on_host);
             a->nudge |= !ready;
             a->loaded = !e->key;
             st = ready ? CUZK_OK : load_locked(r, e, a->use, n, held, a->control, err);

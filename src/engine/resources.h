@@ -30,6 +30,8 @@ typedef struct resources_options {
     cuzk_context *context;     /* borrowed until destroyed */
     budget *host;              /* likewise; charged while shape and key are loaded */
     bool development_keys;     /* else only keys with a published digest */
+    bool files_to_devices;     /* devices read keys' files; the host's processors get the points when they need them */
+    bool made_on_devices;      /* development keys that are not there are made by devices, and are nowhere else */
     const char *params_folder; /* copied; NULL: cuzk_key_official_folder() */
     double idle_seconds;
 } resources_options;

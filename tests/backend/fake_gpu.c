@@ -1,6 +1,7 @@
 /* See fake_gpu.h. */
 #include "fake_gpu.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@ __attribute__((visibility("default"))) fake_gpu fake_gpu_state;
 #define state fake_gpu_state
 
 struct gpu_shape {
-    int unused;
+    uint32_t n_inputs, n_aux, log2;
 };
 struct gpu_key {
     gpu_key_source source;
@@ -18,13 +19,33 @@ struct gpu_key {
 };
 struct gpu_proof {
     const gpu_key *key;
+    gpu_bad_point bad;
     bool ran;
 };
 
-static cuzk_status take(uint64_t bytes, cuzk_error *err) {
-    if (state.limit && state.live + bytes > state.limit) return cuzk_fail(err, CUZK_MEMORY, "the fake device is full");
-    state.live += bytes;
-    return CUZK_OK;
+static pthread_mutex_t books = PTHREAD_MUTEX_INITIALIZER;
+
+static cuzk_status take(uint64_t bytes, unsigned *number, cuzk_error *err) {
+    cuzk_status st = CUZK_OK;
+    pthread_mutex_lock(&books);
+    if (state.limit && state.live + bytes > state.limit) {
+        st = cuzk_fail(err, CUZK_MEMORY, "the fake device is full");
+    } else if (state.refuse) {
+        state.refuse--;
+        st = cuzk_fail(err, CUZK_MEMORY, "others have the fake device's memory");
+    } else {
+        state.live += bytes;
+        ++*number;
+        if (state.live > state.peak) state.peak = state.live;
+    }
+    pthread_mutex_unlock(&books);
+    return st;
+}
+static void give(uint64_t bytes, unsigned *number) {
+    pthread_mutex_lock(&books);
+    state.live -= bytes;
+    --*number;
+    pthread_mutex_unlock(&books);
 }
 
 static unsigned count(void) {
@@ -33,14 +54,17 @@ static unsigned count(void) {
 static cuzk_status info(unsigned device, gpu_facts *out, cuzk_error *err) {
     (void)device, (void)err;
     *out = (gpu_facts){.name = "fake", .memory_bytes = (uint64_t)2 << 30, .free_bytes = (uint64_t)2 << 30};
+    if (state.refuse) out->free_bytes = 0;
     return CUZK_OK;
 }
 static void memory(unsigned device, uint64_t *live, uint64_t *peak) {
     (void)device;
-    *live = *peak = state.live;
+    *live = state.live;
+    *peak = state.peak;
 }
 static void reset_peak(unsigned device) {
     (void)device;
+    state.peak = state.live;
 }
 static void limit(unsigned device, uint64_t bytes) {
     (void)device;
@@ -58,16 +82,17 @@ static uint64_t shape_bytes(const gpu_shape_source *s) {
     return FAKE_SHAPE_BYTES;
 }
 static cuzk_status shape_create(gpu_shape **out, unsigned device, const gpu_shape_source *s, cuzk_error *err) {
-    (void)device, (void)s;
-    if (take(FAKE_SHAPE_BYTES, err) != CUZK_OK) return CUZK_MEMORY;
+    (void)device;
+    if (take(FAKE_SHAPE_BYTES, &state.shapes, err) != CUZK_OK) return CUZK_MEMORY;
     *out = calloc(1, sizeof **out);
-    state.shapes++;
+    (*out)->n_inputs = s->n_inputs;
+    (*out)->n_aux = s->n_aux;
+    (*out)->log2 = s->log2;
     return CUZK_OK;
 }
 static void shape_destroy(gpu_shape *s) {
     free(s);
-    state.live -= FAKE_SHAPE_BYTES;
-    state.shapes--;
+    give(FAKE_SHAPE_BYTES, &state.shapes);
 }
 static void shape_needs(const gpu_shape *s, uint64_t *shape, uint64_t *proof) {
     (void)s;
@@ -79,19 +104,92 @@ static uint64_t key_bytes(const gpu_key_source *k, unsigned sections) {
     (void)k;
     return FAKE_SECTION_BYTES * (uint64_t)__builtin_popcount(sections);
 }
+static uint64_t points_of(const gpu_key_source *k, unsigned section) {
+    const uint64_t points[GPU_SECTIONS] = {k->n_h, k->n_l, k->n_a, k->n_b, k->n_b};
+    return points[section];
+}
+
+/* Reads a section as the device would, and looks whether the bytes are those that the test expects. The fake decodes
+ * nothing; of encoded points it knows those as bad whose first byte is 0xff. */
+static cuzk_status read_section(const gpu_key_source *k, unsigned s, const gpu_stream *from, gpu_bad_point *bad,
+                                cuzk_error *err) {
+    uint64_t size = s == GPU_B_G2 ? 192 : 96, n;
+    for (uint64_t first = 0; first < points_of(k, s); first += n) {
+        uint8_t *to = from->buffer[state.chunks++ % 2];
+        n = from->chunk_bytes / size < points_of(k, s) - first ? from->chunk_bytes / size : points_of(k, s) - first;
+        if (state.chunks == state.fail_chunk) return cuzk_fail(err, CUZK_DEVICE, "the fake device fails");
+        cuzk_status st = from->read(from->user, (gpu_section)s, first, n, to, err);
+        if (st != CUZK_OK) return st;
+        for (uint64_t i = 0; k->encoded && i < n; i++)
+            if (to[i * size] == 0xff && bad->fault == GPU_POINT_OK)
+                *bad = (gpu_bad_point){(gpu_section)s, first + i, GPU_POINT_BAD_FLAGS};
+        if (state.expect[s]) state.wrong += memcmp(to, state.expect[s] + first * size, n * size) != 0;
+    }
+    return CUZK_OK;
+}
+
 static cuzk_status key_create(gpu_key **out, unsigned device, const gpu_key_source *k, unsigned sections,
-                              cuzk_error *err) {
+                              const gpu_stream *from, gpu_bad_point *bad, cuzk_error *err) {
     (void)device;
-    if (take(key_bytes(k, sections), err) != CUZK_OK) return CUZK_MEMORY;
+    *bad = (gpu_bad_point){GPU_H, 0, GPU_POINT_OK};
+    if (take(key_bytes(k, sections), &state.keys, err) != CUZK_OK) return CUZK_MEMORY;
+    cuzk_status st = CUZK_OK;
+    state.chunks = 0;
+    for (unsigned s = 0; s < GPU_SECTIONS && st == CUZK_OK; s++)
+        if (sections >> s & 1) st = read_section(k, s, from, bad, err);
+    if (st == CUZK_OK && bad->fault != GPU_POINT_OK) st = cuzk_fail(err, CUZK_KEY_DAMAGED, "bad");
+    if (st != CUZK_OK) {
+        give(key_bytes(k, sections), &state.keys);
+        return st;
+    }
     *out = calloc(1, sizeof **out);
     (*out)->source = *k;
     (*out)->sections = sections;
-    state.keys++, state.keys_made++;
+    state.keys_made++;
+    state.chunks_loaded = state.chunks;
     return CUZK_OK;
 }
+static cuzk_status setup(gpu_key **out, const gpu_shape *s, const gpu_setup_source *src, cuzk_error *err) {
+    unsigned working = 0;
+    if (take(5 * FAKE_SECTION_BYTES, &state.keys, err) != CUZK_OK) return CUZK_MEMORY;
+    if (take(FAKE_SETUP_BYTES, &working, err) != CUZK_OK) {
+        give(5 * FAKE_SECTION_BYTES, &state.keys);
+        return CUZK_MEMORY;
+    }
+    give(FAKE_SETUP_BYTES, &working);
+    for (uint32_t i = 0; i < s->n_inputs; i++) memcpy((uint8_t *)src->ic_out + i * 96, src->g1, 96);
+    *out = calloc(1, sizeof **out);
+    (*out)->sections = GPU_WHOLE_KEY;
+    (*out)->source =
+        (gpu_key_source){.n_h = (1u << s->log2) - 1, .n_l = s->n_aux, .n_a = s->n_inputs, .n_b = src->n_b_inputs};
+    for (uint32_t w = 0; w < (s->n_aux + 63) / 64; w++) {
+        (*out)->source.n_a += (uint32_t)__builtin_popcountll(src->a_density[w]);
+        (*out)->source.n_b += (uint32_t)__builtin_popcountll(src->b_density[w]);
+    }
+    state.keys_made++;
+    return CUZK_OK;
+}
+static cuzk_status key_write(const gpu_key *k, const gpu_sink *to, cuzk_error *err) {
+    unsigned turn = 0;
+    for (unsigned s = 0; s < GPU_SECTIONS; s++) {
+        uint64_t size = s == GPU_B_G2 ? 192 : 96, n;
+        for (uint64_t first = 0; first < points_of(&k->source, s); first += n) {
+            void *from = to->buffer[turn++ % 2];
+            n = to->chunk_bytes / size < points_of(&k->source, s) - first ? to->chunk_bytes / size
+                                                                          : points_of(&k->source, s) - first;
+            memset(from, state.written, n * size);
+            cuzk_status st = to->write(to->user, (gpu_section)s, first, n, from, err);
+            if (st != CUZK_OK) return st;
+        }
+    }
+    return CUZK_OK;
+}
+static uint64_t setup_bytes(uint32_t inputs, uint32_t aux, uint32_t log2) {
+    (void)inputs, (void)aux, (void)log2;
+    return FAKE_SETUP_BYTES;
+}
 static void key_destroy(gpu_key *k) {
-    state.live -= key_bytes(NULL, k->sections);
-    state.keys--;
+    give(key_bytes(NULL, k->sections), &state.keys);
     free(k);
 }
 static unsigned key_sections(const gpu_key *k) {
@@ -104,41 +202,36 @@ static uint64_t proof_bytes(const gpu_shape_source *s) {
 }
 static cuzk_status proof_open(gpu_proof **out, const gpu_shape *s, const gpu_key *k, cuzk_error *err) {
     (void)s;
-    if (take(FAKE_PROOF_BYTES, err) != CUZK_OK) return CUZK_MEMORY;
+    if (take(FAKE_PROOF_BYTES, &state.proofs, err) != CUZK_OK) return CUZK_MEMORY;
     *out = calloc(1, sizeof **out);
     (*out)->key = k;
-    state.proofs++;
+    pthread_mutex_lock(&books);
     memset(state.witness_bytes, 0, sizeof state.witness_bytes);
+    pthread_mutex_unlock(&books);
     return CUZK_OK;
 }
 static cuzk_status proof_put(gpu_proof *p, gpu_witness_part part, uint64_t offset, const void *from, uint64_t bytes,
                              cuzk_error *err) {
     (void)err;
+    pthread_mutex_lock(&books);
     state.wrong += p->ran;
     state.witness_bytes[part] += bytes;
+    pthread_mutex_unlock(&books);
     if (part == GPU_FIELDS && offset + bytes <= state.fields_bytes) memcpy(state.fields + offset, from, bytes);
     return CUZK_OK;
 }
 static cuzk_status proof_run(gpu_proof *p, const gpu_stream *stream, cuzk_error *err) {
-    const gpu_key_source *k = &p->key->source;
-    const void *from[GPU_SECTIONS] = {k->h, k->l, k->a, k->b_g1, k->b_g2};
-    const uint64_t points[GPU_SECTIONS] = {k->n_h, k->n_l, k->n_a, k->n_b, k->n_b};
+    cuzk_status st = CUZK_OK;
     p->ran = true;
-    state.chunks = 0;
-    for (unsigned s = 0; s < GPU_SECTIONS; s++) {
-        uint64_t size = s == GPU_B_G2 ? 192 : 96, n;
+    p->bad = (gpu_bad_point){GPU_H, 0, GPU_POINT_OK};
+    if (p->key->sections == GPU_WHOLE_KEY) return CUZK_OK;
+    state.chunks = 0; /* one reads at a time */
+    for (unsigned s = 0; s < GPU_SECTIONS && st == CUZK_OK; s++) {
         if (p->key->sections >> s & 1) continue;
         if (!stream) return cuzk_fail(err, CUZK_INTERNAL, "no stream for a missing section");
-        for (uint64_t first = 0; first < points[s]; first += n) {
-            void *to = stream->buffer[state.chunks++ % 2];
-            n = stream->chunk_bytes / size < points[s] - first ? stream->chunk_bytes / size : points[s] - first;
-            if (state.chunks == state.fail_chunk) return cuzk_fail(err, CUZK_DEVICE, "the fake device fails");
-            cuzk_status st = stream->read(stream->user, (gpu_section)s, first, n, to, err);
-            if (st != CUZK_OK) return st;
-            state.wrong += memcmp(to, (const uint8_t *)from[s] + first * size, n * size) != 0;
-        }
+        st = read_section(&p->key->source, s, stream, &p->bad, err);
     }
-    return CUZK_OK;
+    return st;
 }
 static cuzk_status proof_wait(gpu_proof *p, gpu_sums *out, cuzk_error *err) {
     static const uint8_t nothing[384];
@@ -146,6 +239,7 @@ static cuzk_status proof_wait(gpu_proof *p, gpu_sums *out, cuzk_error *err) {
     (void)err;
     state.wrong += !p->ran;
     *out = (gpu_sums){.first_bad = UINT64_MAX,
+                      .bad = p->bad,
                       .h = none,
                       .l = none,
                       .a = none,
@@ -159,8 +253,7 @@ static cuzk_status proof_wait(gpu_proof *p, gpu_sums *out, cuzk_error *err) {
 }
 static void proof_destroy(gpu_proof *p) {
     free(p);
-    state.live -= FAKE_PROOF_BYTES;
-    state.proofs--;
+    give(FAKE_PROOF_BYTES, &state.proofs);
 }
 static bool pin(void *data, uint64_t bytes) {
     (void)data, (void)bytes;
@@ -188,6 +281,9 @@ const gpu_api *cuzk_gpu_api(void) {
                                 .key_create = key_create,
                                 .key_destroy = key_destroy,
                                 .key_sections = key_sections,
+                                .setup = setup,
+                                .setup_bytes = setup_bytes,
+                                .key_write = key_write,
                                 .proof_bytes = proof_bytes,
                                 .proof_open = proof_open,
                                 .proof_put = proof_put,

@@ -6,16 +6,21 @@
 
 #define FAKE_SHAPE_BYTES 1000u
 #define FAKE_PROOF_BYTES 2000u
+#define FAKE_SETUP_BYTES 5000u  /* while a key is made */
 #define FAKE_SECTION_BYTES 100u /* of a key, each */
 
 typedef struct fake_gpu {
-    uint64_t live, limit; /* device bytes */
+    uint64_t live, peak, limit; /* device bytes */
+    unsigned refuse;            /* so many takings fail for lack of memory */
     unsigned shapes, keys, keys_made, proofs;
     uint64_t witness_bytes[3]; /* of the last proof, by part */
     uint8_t *fields;           /* of the last proof; owned by whoever tests */
     uint64_t fields_bytes;     /* how many there is room for */
-    unsigned chunks;           /* read by the last proof */
+    const uint8_t *expect[5];  /* bytes of the sections, when they are to be looked at */
+    unsigned chunks;           /* read by the last proof, or while the last key was made … */
+    unsigned chunks_loaded;    /* … the latter */
     unsigned fail_chunk;       /* n: the n-th chunk of a proof is a fault of the device; 0: none */
+    uint8_t written;           /* what the bytes of a key are that goes to a file */
     unsigned wrong;            /* calls that the real module would not bear */
 } fake_gpu;
 

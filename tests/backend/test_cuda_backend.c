@@ -9,8 +9,13 @@
 #include <string.h>
 #include <cmocka.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <unistd.h>
 #include "backend/cuda/backend.h"
+#include "base/hash.h"
+#include "engine/engine_case.h"
 #include "fake_gpu.h"
 #include "ref/groth16_case.h"
 
@@ -26,7 +31,7 @@ static const backend *cuda;
     } while (0)
 
 static void make(groth16_case *c, const char *name, uint64_t constraints) {
-    static chain_circuit params[8];
+    static chain_circuit params[16];
     static fr start;
     static unsigned made;
     fr_from_u64(&start, 9);
@@ -40,13 +45,18 @@ static void hear(void *user, uint64_t bytes) {
     told = bytes;
 }
 
-static cuzk_status begin(const groth16_case *c, pending_proof **out, const cuzk_control *control) {
+static cuzk_status begin_with(const groth16_case *c, const proving_key *key, pending_proof **out,
+                              const cuzk_control *control) {
     witness w;
-    prove_request q = {.key = &c->key, .shape = c->shape, .witness = &w, .holds = hear};
+    prove_request q = {.key = key, .shape = c->shape, .witness = &w, .holds = hear};
     OK(witness_write(&w, c->shape, c->run, c->params, c->instance, &err));
     OK(groth16_blinding(&q.r, &q.s, &err));
     buffer_reset_peaks();
     return cuda->prove_start(0, out, &q, workers, control, &err);
+}
+
+static cuzk_status begin(const groth16_case *c, pending_proof **out, const cuzk_control *control) {
+    return begin_with(c, &c->key, out, control);
 }
 
 static void end(pending_proof *p) {
@@ -77,8 +87,10 @@ static void limits(void **state) {
         OK(begin(&c, &p, NULL));
         assert_int_equal(gpu->live, plan.device_bytes);
         assert_int_equal(buffer_total_stats().peak_bytes - before, plan.host_bytes);
-        assert_int_equal(gpu->chunks, rows[i].sections == 5 ? 0 : plan.chunks);
-        if (rows[i].sections < 5) assert_true(plan.chunks >= 4 && plan.host_by_class[BUFFER_PINNED] > 0);
+        if (rows[i].sections < 5) assert_int_equal(gpu->chunks, plan.chunks);
+        assert_int_equal(gpu->chunks_loaded > 0, rows[i].sections > 0);
+        assert_true(plan.host_by_class[BUFFER_PINNED] > 0);
+        if (rows[i].sections < 5) assert_true(plan.chunks >= 4);
         assert_int_equal(buffer_total_stats().live_bytes - before, told);
         end(p);
         assert_int_equal(gpu->live, plan.device_shared_bytes);
@@ -172,6 +184,230 @@ static void residents(void **state) {
     case_free(&b);
 }
 
+/* ---- keys whose points stay in their file, and keys that the device makes ---- */
+
+static void params_path(char path[300], const char *name) {
+    snprintf(path, 300, "%s/%s.params", folder, name);
+}
+
+/* The bytes of the file reach the device, to stay or with each proof; nothing of them is kept on the host. */
+static void keys_in_files(void **state) {
+    (void)state;
+    groth16_case c;
+    proving_key key;
+    char path[300];
+    file_map m;
+    params_view v;
+    make(&c, "file", 30000);
+    params_path(path, "file");
+    OK(file_map_open(&m, path, &err));
+    OK(params_view_open(&v, path, m.data, m.bytes, &err));
+    uint64_t before = buffer_total_stats().live_bytes;
+    OK(proving_key_open_file(&key, path, KEY_CHECK_TRUSTED, workers, NULL, &err));
+    assert_false(proving_key_on_host(&key));
+    for (int s = 0; s < 5; s++) gpu->expect[s] = m.data + v.offset[PARAMS_H + s];
+    const uint64_t limits[] = {0, FAKE_SHAPE_BYTES + FAKE_PROOF_BYTES, FAKE_SHAPE_BYTES + FAKE_PROOF_BYTES + 250};
+    for (int i = 0; i < 3; i++) {
+        pending_proof *p;
+        prove_plan plan;
+        backend_cuda_evict();
+        backend_cuda_limit_memory(0, limits[i]);
+        OK(cuda->plan(0, c.shape, 1, 0, 0, &plan, &err));
+        OK(begin_with(&c, &key, &p, NULL));
+        assert_int_equal(buffer_total_stats().peak_bytes - before, plan.host_bytes);
+        end(p);
+        assert_int_equal(buffer_total_stats().live_bytes, before);
+    }
+    memset(gpu->expect, 0, sizeof gpu->expect);
+    assert_int_equal(gpu->wrong, 0);
+    /* The CPU can have them when it wants them. */
+    pending_proof *p;
+    witness w;
+    prove_request q = {.key = &key, .shape = c.shape, .witness = &w};
+    OK(witness_write(&w, c.shape, c.run, c.params, c.instance, &err));
+    assert_int_equal(backend_cpu()->prove_start(0, &p, &q, workers, NULL, &err), CUZK_USAGE);
+    OK(proving_key_bring(&key, workers, NULL, &err));
+    assert_true(proving_key_on_host(&key));
+    assert_memory_equal(key.b_g2, c.key.b_g2, key.count[PARAMS_B_G2] * sizeof(g2_affine));
+    cuda->forget_key(0, &key);
+    proving_key_close(&key);
+    backend_cuda_limit_memory(0, 0);
+    backend_cuda_evict();
+    assert_int_equal(gpu->keys, 0);
+    file_map_close(&m);
+    case_free(&c);
+}
+
+/* A bad point is named as where the CPU converts the key; a file that ends too soon is an error. */
+static void bad_points(void **state) {
+    (void)state;
+    groth16_case c;
+    proving_key key, by_cpu;
+    char path[300], bad[320];
+    file_map m;
+    params_view v;
+    pending_proof *p;
+    make(&c, "bad", 5000);
+    params_path(path, "bad");
+    snprintf(bad, sizeof bad, "%s.bad", path);
+    OK(file_map_open(&m, path, &err));
+    OK(params_view_open(&v, path, m.data, m.bytes, &err));
+    uint8_t *copy = malloc(m.bytes);
+    assert_non_null(copy);
+    memcpy(copy, m.data, m.bytes);
+    copy[v.offset[PARAMS_B_G1] + 96 * 77] = 0xff;
+    copy[v.offset[PARAMS_B_G2] + 192 * 3] = 0xff;
+    OK(file_write_all(bad, copy, m.bytes, false, &err));
+    assert_int_equal(proving_key_open(&by_cpu, bad, KEY_CHECK_TRUSTED, workers, NULL, &err), CUZK_KEY_DAMAGED);
+    cuzk_error want = err;
+    OK(proving_key_open_file(&key, bad, KEY_CHECK_TRUSTED, workers, NULL, &err));
+    assert_int_equal(begin_with(&c, &key, &p, NULL), CUZK_KEY_DAMAGED);
+    assert_string_equal(err.where, want.where);
+    assert_string_equal(err.what, want.what);
+    /* Streamed, it shows when the proof ends. */
+    backend_cuda_limit_memory(0, FAKE_SHAPE_BYTES + FAKE_PROOF_BYTES);
+    groth16_proof proof;
+    OK(begin_with(&c, &key, &p, NULL));
+    assert_int_equal(cuda->prove_finish(p, &proof, NULL, &err), CUZK_KEY_DAMAGED);
+    assert_string_equal(err.where, want.where);
+    backend_cuda_limit_memory(0, 0);
+    backend_cuda_evict();
+    assert_int_equal(truncate(bad, (off_t)m.bytes / 2), 0);
+    assert_int_equal(begin_with(&c, &key, &p, NULL), CUZK_IO);
+    assert_int_equal(gpu->keys, 0);
+    proving_key_close(&key);
+    backend_cuda_evict();
+    assert_int_equal(gpu->live, 0);
+    assert_int_equal(gpu->wrong, 0);
+    free(copy);
+    file_map_close(&m);
+    case_free(&c);
+}
+
+/* A key that the device makes is put out like others, and made again from the same trapdoor. */
+static void made_keys(void **state) {
+    (void)state;
+    groth16_case c;
+    proving_key key;
+    prove_plan plan;
+    pending_proof *p;
+    make(&c, "made", 3000);
+    uint64_t before = buffer_total_stats().live_bytes;
+    trapdoor t = c.trapdoor;
+    fr_set_zero(&t.beta);
+    assert_int_equal(backend_cuda_setup(0, &key, c.shape, &t, &err), CUZK_MALFORMED);
+    fr_set_one(&t.beta);
+    fr_set_one(&t.tau);
+    assert_int_equal(backend_cuda_setup(0, &key, c.shape, &t, &err), CUZK_MALFORMED);
+    assert_int_equal(buffer_total_stats().live_bytes, before);
+    OK(cuda->plan(0, c.shape, 1, 0, 0, &plan, &err));
+    OK(backend_cuda_setup(0, &key, c.shape, &c.trapdoor, &err));
+    assert_int_equal(gpu->live, plan.device_shared_bytes);
+    assert_int_equal(plan.device_making_bytes, FAKE_SETUP_BYTES);
+    assert_memory_equal(&key.vk.beta_g2, &c.key.vk.beta_g2, sizeof key.vk.beta_g2);
+    unsigned made = gpu->keys_made;
+    for (int i = 0; i < 3; i++) {
+        if (i == 1) backend_cuda_evict();
+        OK(begin_with(&c, &key, &p, NULL));
+        end(p);
+    }
+    assert_int_equal(gpu->keys_made, made + 1);
+    assert_int_equal(proving_key_bring(&key, workers, NULL, &err), CUZK_USAGE);
+    backend_cuda_release_key(&key);
+    assert_int_equal(gpu->keys, 0);
+    assert_int_equal(buffer_total_stats().live_bytes, before);
+    backend_cuda_evict();
+    case_free(&c);
+}
+
+/* A made key as a file: its layout and its digest; what cannot be used is not left behind. */
+static void written_keys(void **state) {
+    (void)state;
+    groth16_case c;
+    proving_key key;
+    setup_result r;
+    char params[300], vk[300], marker[320];
+    uint8_t digest[32], *bytes;
+    size_t n, m;
+    params_view v;
+    make(&c, "written", 3000);
+    snprintf(params, sizeof params, "%s/new.params", folder);
+    snprintf(vk, sizeof vk, "%s/new.vk", folder);
+    snprintf(marker, sizeof marker, "%s.development", params);
+    uint64_t before = buffer_total_stats().live_bytes;
+    OK(backend_cuda_setup(0, &key, c.shape, &c.trapdoor, &err));
+    gpu->written = 0x47; /* the flag of infinity */
+    assert_int_equal(backend_cuda_key_write(&key, params, vk, &r, workers, NULL, &err), CUZK_MALFORMED);
+    assert_non_null(strstr(err.what, "section h"));
+    assert_false(file_exists(params) || file_exists(vk) || file_exists(marker));
+    gpu->written = 0x07;
+    OK(backend_cuda_key_write(&key, params, vk, &r, workers, NULL, &err));
+    assert_true(file_exists(marker));
+    bytes = case_read(params, &n);
+    assert_int_equal(n, c.made.params_bytes);
+    assert_int_equal(n, r.params_bytes);
+    hash_sha256(digest, bytes, n);
+    assert_memory_equal(digest, r.params_sha256, 32);
+    OK(params_view_open(&v, params, bytes, n, &err));
+    for (params_section s = PARAMS_H; s < PARAMS_SECTIONS; s++) {
+        assert_int_equal(v.count[s], c.key.count[s]);
+        uint64_t last = v.offset[s] + (uint64_t)v.count[s] * params_point_bytes(s) - 1;
+        assert_true(bytes[v.offset[s]] == 7 && bytes[last] == 7);
+    }
+    uint8_t *small = case_read(vk, &m);
+    assert_int_equal(m, v.vk_bytes);
+    assert_memory_equal(small, bytes, m);
+    free(small);
+    free(bytes);
+    assert_int_equal(backend_cuda_key_write(&key, params, vk, &r, workers, NULL, &err), CUZK_USAGE); /* it is there */
+    unlink(params);
+    unlink(vk);
+    backend_cuda_evict(); /* nothing to write */
+    assert_int_equal(backend_cuda_key_write(&key, params, vk, &r, workers, NULL, &err), CUZK_USAGE);
+    backend_cuda_release_key(&key);
+    assert_int_equal(buffer_total_stats().live_bytes, before);
+    backend_cuda_evict();
+    case_free(&c);
+}
+
+/* Several proofs ask for one key at once: one makes it, the others wait for it. */
+typedef struct racer {
+    const groth16_case *c;
+    cuzk_status status;
+} racer;
+static void *race(void *user) {
+    racer *r = user;
+    cuzk_error e;
+    witness w;
+    pending_proof *p;
+    prove_request q = {.key = &r->c->key, .shape = r->c->shape, .witness = &w};
+    r->status = witness_write(&w, r->c->shape, r->c->run, r->c->params, r->c->instance, &e);
+    if (!r->status) r->status = groth16_blinding(&q.r, &q.s, &e);
+    if (!r->status) r->status = cuda->prove_start(0, &p, &q, workers, NULL, &e);
+    if (!r->status) cuda->prove_abandon(p);
+    return NULL;
+}
+static void one_key_many_proofs(void **state) {
+    (void)state;
+    groth16_case c;
+    pthread_t threads[6];
+    racer r[6];
+    make(&c, "race", 20000);
+    unsigned made = gpu->keys_made;
+    for (int i = 0; i < 6; i++) {
+        r[i] = (racer){.c = &c};
+        assert_int_equal(pthread_create(&threads[i], NULL, race, &r[i]), 0);
+    }
+    for (int i = 0; i < 6; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(r[i].status, CUZK_OK);
+    }
+    assert_int_equal(gpu->keys_made, made + 1);
+    backend_cuda_evict();
+    assert_int_equal(gpu->live, 0);
+    case_free(&c);
+}
+
 /* A witness of another circuit is refused before anything is on the device. */
 static void foreign_witness(void **state) {
     (void)state;
@@ -185,6 +421,97 @@ static void foreign_witness(void **state) {
     assert_int_equal(cuda->prove_start(0, &p, &q, workers, NULL, &err), CUZK_FOREIGN);
     assert_int_equal(gpu->live, 0);
     case_free(&c);
+}
+
+/* ---- in an engine ---- */
+
+/* The fake's proofs are wrong, which an engine finds out: jobs that only a device may prove fail. */
+static cuzk_engine *engine_on_fake(uint64_t device_bytes, cuzk_device_policy policy) {
+    static backend b;
+    b = *cuda;
+    b.self_test = NULL;
+    const engine_device devices[] = {{&b, 0, false}, {backend_cpu(), 0, true}};
+    cuzk_engine_options o = engine_case_options();
+    o.device_memory_bytes = device_bytes;
+    o.policy = policy;
+    o.attempts = policy == CUZK_REQUIRE_GPU ? 1 : 3;
+    return engine_case_start(&o, devices, 2, NULL);
+}
+
+static void toy_job(cuzk_engine *e, const char *id, uint64_t bytes, cuzk_job_state state) {
+    char *request = toy_request(bytes, 1, 7, -1, 0);
+    cuzk_submission s = engine_case_toy(id, request);
+    engine_case_submit(e, &s, false);
+    engine_case_expect(e, id, state, bytes, 1, 7);
+    free(request);
+}
+
+/* Keys that an engine's device makes: within its budget, put out for others, on no disk, gone at the end. */
+static void engine_makes_keys(void **state) {
+    (void)state;
+    const uint64_t most = FAKE_SHAPE_BYTES + 5 * FAKE_SECTION_BYTES + FAKE_SETUP_BYTES;
+    unsigned made = gpu->keys_made;
+    uint64_t before = buffer_total_stats().live_bytes;
+    cuzk_engine *e = engine_on_fake(most - 1, CUZK_REQUIRE_GPU);
+    toy_job(e, "too large", 1024, CUZK_JOB_FAILED);
+    assert_int_equal(gpu->keys_made, made);
+    cuzk_engine_stop(e, 0);
+    gpu->peak = 0;
+    e = engine_on_fake(most, CUZK_REQUIRE_GPU);
+    toy_job(e, "one", 1024, CUZK_JOB_FAILED);
+    toy_job(e, "two", 2048, CUZK_JOB_FAILED);
+    assert_int_equal(gpu->keys_made, made + 2);
+    assert_int_equal(gpu->peak, most);
+    engine_view v;
+    OK(engine_view_get(e, &v, &err));
+    assert_int_equal(v.devices[0].wrong_proofs, 2);
+    assert_int_equal(v.devices[0].budget.reserved, FAKE_SHAPE_BYTES + 5 * FAKE_SECTION_BYTES);
+    engine_view_free(&v);
+    cuzk_engine_stop(e, 0);
+    assert_int_equal(gpu->keys, 0);
+    backend_cuda_limit_memory(0, 0);
+    backend_cuda_evict();
+    assert_int_equal(gpu->live, 0);
+    assert_int_equal(gpu->wrong, 0);
+    assert_int_equal(buffer_total_stats().live_bytes, before);
+    char keys[300];
+    snprintf(keys, sizeof keys, "%s/cache/dev-keys", folder);
+    assert_false(file_exists(keys));
+}
+
+/* Others have the device's memory: it is waited for, and that is no fault. */
+static void engine_waits_for_memory(void **state) {
+    (void)state;
+    cuzk_engine *e = engine_on_fake(0, CUZK_REQUIRE_GPU);
+    gpu->refuse = 5;
+    toy_job(e, "waits", 1024, CUZK_JOB_FAILED);
+    engine_view v;
+    OK(engine_view_get(e, &v, &err));
+    assert_int_equal(gpu->refuse, 0);
+    assert_int_equal(v.devices[0].faults, 0);
+    assert_int_equal(v.devices[0].wrong_proofs, 1); /* it was made in the end */
+    engine_view_free(&v);
+    cuzk_engine_stop(e, 0);
+    backend_cuda_limit_memory(0, 0);
+    backend_cuda_evict();
+    assert_int_equal(gpu->live, 0);
+}
+
+/* A key's file is read by the device alone, until the CPU has to prove. */
+static void engine_brings_points(void **state) {
+    (void)state;
+    cuzk_engine *e = engine_on_fake(0, CUZK_PREFER_GPU);
+    toy_job(e, "by the CPU in the end", 1024, CUZK_JOB_COMPLETED);
+    engine_view v;
+    OK(engine_view_get(e, &v, &err));
+    assert_int_equal(v.devices[0].wrong_proofs, 1);
+    assert_int_equal(v.devices[1].proofs, 1);
+    engine_view_free(&v);
+    cuzk_engine_stop(e, 0);
+    backend_cuda_limit_memory(0, 0);
+    backend_cuda_evict();
+    assert_int_equal(gpu->live, 0);
+    assert_int_equal(gpu->wrong, 0);
 }
 
 static int set_up(void **state) {
@@ -211,7 +538,15 @@ int main(void) {
         cmocka_unit_test(limits),
         cmocka_unit_test(streaming),
         cmocka_unit_test(residents),
+        cmocka_unit_test(keys_in_files),
+        cmocka_unit_test(bad_points),
+        cmocka_unit_test(made_keys),
+        cmocka_unit_test(written_keys),
+        cmocka_unit_test(one_key_many_proofs),
         cmocka_unit_test(foreign_witness),
+        cmocka_unit_test(engine_makes_keys),
+        cmocka_unit_test(engine_waits_for_memory),
+        cmocka_unit_test(engine_brings_points),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

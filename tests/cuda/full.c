@@ -5,7 +5,9 @@
  *
  * cuda_full KIND REQUEST.json VANILLA... [JOBS] for the other kinds.
  *
- * With CUZK_DEVICE_LIMIT=BYTES the key is then read back to the host, and the card stands for one of that size.
+ * CUZK_KEY_FOLDER=DIR: the key is also written there as a .params file (not over one), loaded from it, and a
+ * partition's proof with the same r and s compared. CUZK_DEVICE_LIMITS=BYTES,… then lets the card stand for ones of
+ * these sizes, which stream from the file what does not fit.
  *
  * Prints the times of the parts, of one partition alone, then of whole jobs with synthesis beside proving, host and
  * device memory.
@@ -20,7 +22,6 @@
 
 #include "backend/cuda/resident.h"
 #include "base/cpu.h"
-#include "base/serial.h"
 #include "circuit/job.h"
 #include "groth16/prove.h"
 #include "groth16/setup.h"
@@ -127,26 +128,90 @@ static double run_jobs(const backend *gpu, const job *j, const shape *sh, const 
     return cpu_monotonic_seconds() - start;
 }
 
-/* The key to the host; on the device nothing of it is left. */
-static void to_host(proving_key *key, buffer points[5]) {
-    proving_key host = *key;
-    const void *at[5];
-    size_t ic = key->vk.n_ic * sizeof *key->vk.ic;
-    host.vk.ic = malloc(ic);
-    assert(host.vk.ic);
-    memcpy(host.vk.ic, key->vk.ic, ic);
-    host.id = serial_next();
-    for (int i = 0; i < 5; i++) {
-        params_section section = (params_section)(PARAMS_H + i);
-        size_t size = section == PARAMS_B_G2 ? sizeof(g2_affine) : sizeof(g1_affine);
-        must(buffer_alloc(&points[i], BUFFER_KEY, key->count[section] * size, &err));
-        must(backend_cuda_key_read(key, section, 0, key->count[section], points[i].data, &err));
-        at[i] = points[i].data;
-    }
-    host.h = at[0], host.l = at[1], host.a = at[2], host.b_g1 = at[3], host.b_g2 = at[4];
-    backend_cuda_release_key(key);
+/* ---- parts of a run ---- */
+
+typedef struct run {
+    const backend *gpu;
+    const job *j;
+    const shape *sh;
+    pool *p;
+    fr r, s; /* of every proof that is made alone */
+    unsigned jobs;
+} run;
+
+/* One partition alone. */
+static groth16_proof alone(const run *u, const proving_key *key) {
+    witness w;
+    groth16_proof proof;
+    prove_times times;
+    double start = cpu_monotonic_seconds(), mark = start;
+    must(job_witness(&w, u->j, u->sh, 0, &err));
+    double synthesis = since(&mark);
+    prove_request q = {.key = key, .shape = u->sh, .witness = &w, .r = u->r, .s = u->s};
+    must(groth16_prove(u->gpu, 0, &proof, &times, &q, u->p, NULL, &err));
+    print_times("one partition, device seconds", &times);
+    printf("  synthesis %.3f s, in all %.3f s, verified\n", synthesis, cpu_monotonic_seconds() - start);
+    fflush(stdout);
+    return proof;
+}
+
+static void whole_jobs(const run *u, const proving_key *key, unsigned jobs, unsigned in_flight) {
+    if (!jobs) return;
+    double s = run_jobs(u->gpu, u->j, u->sh, key, jobs, 4, in_flight, u->p);
+    printf("%u jobs of %u partitions: %.2f s, %.2f s a proof, all verified\n", jobs, u->j->partitions, s, s / jobs);
+    fflush(stdout);
+}
+
+static void print_memory(const run *u) {
+    uint64_t live, peak;
+    prove_plan plan;
+    must(u->gpu->plan(0, u->sh, pool_threads(u->p), 0, 0, &plan, &err));
+    backend_cuda_memory(0, &live, &peak);
+    printf("device bytes: plan of one proof %llu, %u chunks of the key; peak %llu, live %llu\n"
+           "host bytes: planned %llu; tracked peak %llu; peak RSS %llu\n",
+           (unsigned long long)plan.device_bytes, plan.chunks, (unsigned long long)peak, (unsigned long long)live,
+           (unsigned long long)plan.host_bytes, (unsigned long long)buffer_total_stats().peak_bytes,
+           (unsigned long long)cpu_peak_rss_bytes());
+    fflush(stdout);
+}
+
+/* The key to a file, from there to the device again, and to devices that are too small for it. */
+static void by_file(const run *u, proving_key *made, const char *dir, const groth16_proof *want) {
+    char params[4200], vk[4200];
+    setup_result result;
+    proving_key key;
+    double mark = cpu_monotonic_seconds();
+    snprintf(params, sizeof params, "%s/%s.params", dir, u->j->circuit.name);
+    snprintf(vk, sizeof vk, "%s/%s.vk", dir, u->j->circuit.name);
+    must(backend_cuda_key_write(made, params, vk, &result, u->p, NULL, &err));
+    printf("key written in %.2f s: %llu bytes\n", since(&mark), (unsigned long long)result.params_bytes);
+    backend_cuda_release_key(made);
     backend_cuda_evict();
-    *key = host;
+    cuda_module()->memory_reset_peak(0);
+    mark = cpu_monotonic_seconds();
+    must(proving_key_open_file(&key, params, KEY_CHECK_TRUSTED, u->p, NULL, &err));
+    printf("key's file opened in %.2f s; now loaded with the first proof\n", since(&mark));
+    groth16_proof got = alone(u, &key);
+    printf("the proof %s that of the key in memory\n", memcmp(want, &got, sizeof got) ? "IS NOT" : "equals");
+    print_memory(u);
+    char *limits = getenv("CUZK_DEVICE_LIMITS"), *end;
+    for (; limits && *limits; limits = *end ? end + 1 : end) {
+        uint64_t limit = strtoull(limits, &end, 10);
+        if (!limit) break;
+        resident_forget_key(0, &key);
+        backend_cuda_evict();
+        backend_cuda_limit_memory(0, limit);
+        cuda_module()->memory_reset_peak(0);
+        buffer_reset_peaks();
+        printf("within %.0f GiB of the device:\n", (double)limit / (1 << 30));
+        got = alone(u, &key);
+        printf("the proof %s that of the whole key\n", memcmp(want, &got, sizeof got) ? "IS NOT" : "equals");
+        whole_jobs(u, &key, u->jobs, 1);
+        print_memory(u);
+    }
+    backend_cuda_limit_memory(0, 0);
+    resident_forget_key(0, &key);
+    proving_key_close(&key);
 }
 
 int main(int argc, char **argv) {
@@ -183,56 +248,26 @@ int main(int argc, char **argv) {
     must(shape_record(&sh, j.circuit.kind->synthesize, j.circuit.params, NULL, &err));
     if (j.circuit.kind->lazy_blocks) shape_make_lazy(sh);
     printf(", shape %.2f s (%.0f MB)\n", since(&mark), (double)shape_bytes(sh) / 1e6);
-    fr t[5];
-    for (int i = 0; i < 5; i++) must(fr_random(&t[i], &err));
+    trapdoor t;
+    must(trapdoor_random(&t, &err));
     proving_key key;
-    must(backend_cuda_setup(0, &key, sh, t, &err));
+    must(backend_cuda_setup(0, &key, sh, &t, &err));
     printf("key made on the device in %.2f s\n", since(&mark));
-    const char *limit = getenv("CUZK_DEVICE_LIMIT");
-    buffer points[5] = {{0}};
-    if (limit) {
-        to_host(&key, points);
-        backend_cuda_limit_memory(0, strtoull(limit, NULL, 10));
-        cuda_module()->memory_reset_peak(0);
-        printf("key read back in %.2f s; at most %s bytes of the device from now on\n", since(&mark), limit);
-    }
     fflush(stdout);
-    for (int round = 0; round < 3; round++) { /* one partition alone */
-        witness w;
-        double alone = cpu_monotonic_seconds();
-        must(job_witness(&w, &j, sh, 0, &err));
-        double synthesis = cpu_monotonic_seconds() - alone;
-        prove_request q = {.key = &key, .shape = sh, .witness = &w};
-        must(groth16_blinding(&q.r, &q.s, &err));
-        groth16_proof proof;
-        prove_times times;
-        must(groth16_prove(gpu, 0, &proof, &times, &q, p, NULL, &err));
-        print_times("one partition, device seconds", &times);
-        printf("  synthesis %.3f s, in all %.3f s, verified\n", synthesis, cpu_monotonic_seconds() - alone);
-        fflush(stdout);
-    }
-    uint64_t live, peak;
-    prove_plan plan;
-    must(gpu->plan(0, sh, pool_threads(p), 0, 0, &plan, &err));
-    backend_cuda_memory(0, &live, &peak);
-    printf(
-        "device bytes: plan of one proof %llu, %u chunks of the key; live %llu, peak %llu; host bytes planned %llu\n",
-        (unsigned long long)plan.device_bytes, plan.chunks, (unsigned long long)live, (unsigned long long)peak,
-        (unsigned long long)plan.host_bytes);
-    if (jobs) {
-        double s = run_jobs(gpu, &j, sh, &key, jobs, 4, limit ? 1 : IN_FLIGHT, p);
-        printf("%u jobs of %u partitions: %.2f s, %.2f s a proof, all verified\n", jobs, j.partitions, s, s / jobs);
-    }
-    backend_cuda_memory(0, &live, &peak);
-    printf("device bytes: peak %llu, live %llu; host: peak RSS %.2f GB, tracked peak %.2f GB\n",
-           (unsigned long long)peak, (unsigned long long)live, (double)cpu_peak_rss_bytes() / 1e9,
-           (double)buffer_total_stats().peak_bytes / 1e9);
-    if (limit)
-        verifying_key_free(&key.vk);
-    else
+    run u = {.gpu = gpu, .j = &j, .sh = sh, .p = p, .jobs = jobs};
+    must(groth16_blinding(&u.r, &u.s, &err));
+    const char *dir = getenv("CUZK_KEY_FOLDER");
+    groth16_proof proof = alone(&u, &key);
+    for (int round = 1; round < 3 && !dir; round++) proof = alone(&u, &key);
+    if (dir) {
+        by_file(&u, &key, dir, &proof);
+    } else {
+        print_memory(&u);
+        whole_jobs(&u, &key, jobs, IN_FLIGHT);
+        print_memory(&u);
         backend_cuda_release_key(&key);
+    }
     backend_cuda_evict();
-    for (int i = 0; i < 5; i++) buffer_free(&points[i]);
     shape_destroy(sh);
     job_close(&j);
     pool_destroy(p);

@@ -94,6 +94,150 @@ static void overlapping(const backend *gpu) {
     case_free(&c);
 }
 
+static cuzk_status try_proof(const backend *gpu, const groth16_case *c, const fr *r, const fr *s, bool break_it,
+                             const cuzk_control *control, uint8_t out[PROOF_BYTES]) {
+    witness w;
+    prove_times t;
+    groth16_proof proof;
+    must(witness_write(&w, c->shape, c->run, c->params, c->instance, &err));
+    if (break_it) fr_dbl(&w.fields[w.n_fields / 2], &w.fields[w.n_fields / 2]);
+    prove_request q = {.key = &c->key, .shape = c->shape, .witness = &w, .r = *r, .s = *s};
+    cuzk_status st = groth16_prove(gpu, 0, &proof, &t, &q, threads, control, &err);
+    if (st == CUZK_OK) proof_write(&proof, out);
+    return st;
+}
+
+static uint64_t key_points_bytes(const proving_key *k) {
+    uint64_t n = 0;
+    for (int i = PARAMS_H; i <= PARAMS_B_G1; i++) n += k->count[i] * sizeof(g1_affine);
+    return n + k->count[PARAMS_B_G2] * sizeof(g2_affine);
+}
+
+/* Keys in files: what the device writes is what the CPU wrote; loaded by the device, whole or for each proof, it proves
+ * the same. */
+static void written(const backend *gpu, groth16_case *c, const proving_key *made, const fr *r, const fr *s,
+                    const uint8_t want[PROOF_BYTES]) {
+    char params[300], vk[300];
+    setup_result result;
+    uint8_t got[PROOF_BYTES];
+    prove_times times;
+    unsigned long long n = c->made.params_bytes;
+    snprintf(params, sizeof params, "%s/written-%llu.params", folder, n);
+    snprintf(vk, sizeof vk, "%s/written-%llu.vk", folder, n);
+    must(backend_cuda_key_write(made, params, vk, &result, threads, NULL, &err));
+    check(result.params_bytes == n && !memcmp(result.params_sha256, c->made.params_sha256, 32),
+          "written key: the CPU's digest", n);
+    const char *files[2][2] = {{params, c->params_path}, {vk, c->vk_path}};
+    for (int i = 0; i < 2; i++) {
+        size_t len[2];
+        uint8_t *bytes[2] = {case_read(files[i][0], &len[0]), case_read(files[i][1], &len[1])};
+        check(len[0] == len[1] && !memcmp(bytes[0], bytes[1], len[0]), "written key: bytes", len[0]);
+        free(bytes[0]);
+        free(bytes[1]);
+    }
+    check(backend_cuda_key_write(made, params, vk, &result, threads, NULL, &err) == CUZK_USAGE, "never over a file", n);
+    prove_plan whole;
+    proving_key own = c->key;
+    must(gpu->plan(0, c->shape, 1, 0, 0, &whole, &err));
+    const uint64_t nothing = whole.device_bytes - key_points_bytes(made);
+    for (int i = 0; i < 4; i++) { /* whole, subgroup checked, streamed, streamed and checked */
+        proving_key k;
+        backend_cuda_limit_memory(0, i < 2 ? 0 : nothing + 8192);
+        must(proving_key_open_file(&k, params, i % 2 ? KEY_CHECK_FULL : KEY_CHECK_TRUSTED, threads, NULL, &err));
+        c->key = k;
+        prove(gpu, c, r, s, got, &times);
+        c->key = own;
+        check(memcmp(want, got, PROOF_BYTES) == 0, i < 2 ? "key from its file: proof" : "streamed from its file", n);
+        resident_forget_key(0, &k);
+        proving_key_close(&k);
+        backend_cuda_evict();
+    }
+    backend_cuda_limit_memory(0, 0);
+}
+
+/* A point of a curve that is not in the subgroup, as a file has it: found by trying x = 1, 2, … */
+static void outside_subgroup(uint8_t out[192], bool twist) {
+    uint8_t b[96] = {0x80};
+    for (unsigned x = 1;; x++) {
+        g1_affine p;
+        g2_affine q;
+        b[twist ? 95 : 47] = (uint8_t)x;
+        if (twist ? g2_decode_compressed(&q, b, SUBGROUP_SKIP) != POINT_OK || g2_affine_in_subgroup(&q)
+                  : g1_decode_compressed(&p, b, SUBGROUP_SKIP) != POINT_OK || g1_affine_in_subgroup(&p))
+            continue;
+        if (twist)
+            g2_encode_uncompressed(out, &q);
+        else
+            g1_encode_uncompressed(out, &p);
+        return;
+    }
+}
+
+/* Every fault of a point, at the first, the last and a point between of each section: found as the CPU finds it,
+ * whether the key goes to the device to stay or is streamed. */
+static void bad_points(const backend *gpu) {
+    chain_circuit params = {3000, 3, 1000};
+    fr start, r, s;
+    groth16_case c;
+    params_view v;
+    size_t len;
+    char path[300];
+    prove_plan whole;
+    bool right = true, by_cpu = true;
+    unsigned tried = 0;
+    fr_from_u64(&start, 3);
+    must(case_make(&c, folder, "bad", chain_run, &params, &start, NULL, threads, &err));
+    must(groth16_blinding(&r, &s, &err));
+    must(gpu->plan(0, c.shape, 1, 0, 0, &whole, &err));
+    const uint64_t nothing = whole.device_bytes - key_points_bytes(&c.key);
+    uint8_t *good = case_read(c.params_path, &len), *bytes = malloc(len), got[PROOF_BYTES];
+    assert(bytes);
+    must(params_view_open(&v, c.params_path, good, len, &err));
+    snprintf(path, sizeof path, "%s/bad-point.params", folder);
+    for (unsigned k = 0; k < 6 * 5 * 3; k++) {
+        params_section section = (params_section)(PARAMS_H + k / 18);
+        unsigned fault = k / 3 % 6, where = k % 3;
+        uint64_t width = params_point_bytes(section), count = v.count[section];
+        uint64_t index = where == 0 ? 0 : where == 1 ? count / 2 : count - 1;
+        uint8_t *p = bytes + v.offset[section] + index * width;
+        memcpy(bytes, good, len);
+        if (fault == 0) p[0] |= 0x20;
+        if (fault == 1) memset(p, 0, width), p[0] = 0x40;
+        if (fault == 2) memset(p, 0, width), p[0] = 0x40, p[width - 1] = 1;
+        if (fault == 3) memset(p + 48, 0xff, 48);
+        if (fault == 4) p[width - 1] ^= 1;
+        if (fault == 5) outside_subgroup(p, section == PARAMS_B_G2);
+        /* A second one after it tells nothing; but subgroups are looked at when all the rest was right. */
+        if (section < PARAMS_B_G2 && (fault < 5 || where == 1)) bytes[v.offset[PARAMS_B_G2]] = 0xff;
+        must(file_write_all(path, bytes, len, false, &err));
+        proving_key key;
+        cuzk_status st = proving_key_open(&key, path, KEY_CHECK_FULL, threads, NULL, &err);
+        cuzk_error want = err;
+        by_cpu &= st == CUZK_KEY_DAMAGED;
+        must(proving_key_open_file(&key, path, KEY_CHECK_FULL, threads, NULL, &err));
+        proving_key own = c.key;
+        c.key = key;
+        for (int streamed = 0; streamed < 2; streamed++) {
+            backend_cuda_limit_memory(0, streamed ? nothing + 8192 : 0);
+            st = try_proof(gpu, &c, &r, &s, false, NULL, got);
+            bool same = st == CUZK_KEY_DAMAGED && !strcmp(err.where, want.where) && !strcmp(err.what, want.what);
+            if (!same)
+                printf("      section %u fault %u: %s (%s), the CPU: %s (%s)\n", section, fault, err.what, err.where,
+                       want.what, want.where);
+            right &= same;
+            tried++;
+        }
+        c.key = own;
+        resident_forget_key(0, &key);
+        proving_key_close(&key);
+    }
+    check(by_cpu && right, "bad points are named as by the CPU", tried);
+    backend_cuda_limit_memory(0, 0);
+    free(good);
+    free(bytes);
+    case_free(&c);
+}
+
 /* A key made on the device equals the CPU's for one trapdoor, point by point, and proves the same bytes. */
 static void made_key(const backend *gpu, uint64_t constraints) {
     chain_circuit params = {constraints, 3, (uint32_t)(constraints / 2)};
@@ -104,8 +248,7 @@ static void made_key(const backend *gpu, uint64_t constraints) {
     fr_from_u64(&start, 3);
     snprintf(name, sizeof name, "made-%llu", (unsigned long long)constraints);
     must(case_make(&c, folder, name, chain_run, &params, &start, NULL, threads, &err));
-    const fr t[5] = {c.trapdoor.alpha, c.trapdoor.beta, c.trapdoor.gamma, c.trapdoor.delta, c.trapdoor.tau};
-    must(backend_cuda_setup(0, &made, c.shape, t, &err));
+    must(backend_cuda_setup(0, &made, c.shape, &c.trapdoor, &err));
     size_t vk_bytes = verifying_key_bytes(&c.key.vk);
     uint8_t *vk[2] = {malloc(vk_bytes), malloc(vk_bytes)};
     assert(made.vk.n_ic == c.key.vk.n_ic);
@@ -131,6 +274,12 @@ static void made_key(const backend *gpu, uint64_t constraints) {
     prove(gpu, &c, &r, &s, on_gpu, &times);
     c.key = own;
     check(memcmp(on_cpu, on_gpu, PROOF_BYTES) == 0, "made key: proof", constraints);
+    written(gpu, &c, &made, &r, &s, on_cpu);
+    backend_cuda_evict(); /* it is made again */
+    c.key = made;
+    prove(gpu, &c, &r, &s, on_gpu, &times);
+    c.key = own;
+    check(memcmp(on_cpu, on_gpu, PROOF_BYTES) == 0, "key made again: proof", constraints);
     backend_cuda_release_key(&made);
     free(vk[0]);
     free(vk[1]);
@@ -200,6 +349,7 @@ static void lazy_witness(const backend *gpu) {
         prove_plan plan;
         pool *workers = threaded ? threads : NULL;
         must(gpu->plan(0, c.shape, workers ? pool_threads(workers) : 1, 0, 0, &plan, &err));
+        backend_cuda_evict(); /* the plan counts the key's way to the device */
         uint64_t before = buffer_total_stats().live_bytes;
         buffer_reset_peaks();
         witness w;
@@ -216,28 +366,7 @@ static void lazy_witness(const backend *gpu) {
     case_free(&c);
 }
 
-/* ---- what must fail ---- */
-
-static cuzk_status try_proof(const backend *gpu, const groth16_case *c, const fr *r, const fr *s, bool break_it,
-                             const cuzk_control *control, uint8_t out[PROOF_BYTES]) {
-    witness w;
-    prove_times t;
-    groth16_proof proof;
-    must(witness_write(&w, c->shape, c->run, c->params, c->instance, &err));
-    if (break_it) fr_dbl(&w.fields[w.n_fields / 2], &w.fields[w.n_fields / 2]);
-    prove_request q = {.key = &c->key, .shape = c->shape, .witness = &w, .r = *r, .s = *s};
-    cuzk_status st = groth16_prove(gpu, 0, &proof, &t, &q, threads, control, &err);
-    if (st == CUZK_OK) proof_write(&proof, out);
-    return st;
-}
-
 /* ---- keys that are not whole on the device ---- */
-
-static uint64_t key_points_bytes(const proving_key *k) {
-    uint64_t n = 0;
-    for (int i = PARAMS_H; i <= PARAMS_B_G1; i++) n += k->count[i] * sizeof(g1_affine);
-    return n + k->count[PARAMS_B_G2] * sizeof(g2_affine);
-}
 
 /* Proofs within limits that leave no, some or all sections of the key on the device: the CPU's bytes, within the plan,
  * which is what the device then holds. */
@@ -254,7 +383,7 @@ static void streamed(const backend *gpu) {
     must(groth16_blinding(&r, &s, &err));
     prove(backend_cpu(), &c, &r, &s, want, &t);
     must(gpu->plan(0, c.shape, 1, 0, 0, &whole, &err));
-    check(whole.chunks == 1 && whole.host_by_class[BUFFER_PINNED] == 0, "a whole key is planned", whole.device_bytes);
+    check(whole.chunks == 1 && whole.host_by_class[BUFFER_PINNED] > 0, "a whole key is planned", whole.device_bytes);
     uint64_t key = key_points_bytes(&c.key), nothing = whole.device_bytes - key;
     const uint64_t limits[] = {nothing + 8192, nothing + key / 3, nothing + key / 2, whole.device_bytes - 1,
                                whole.device_bytes};
@@ -267,15 +396,15 @@ static void streamed(const backend *gpu) {
         for (int round = 0; round < 2; round++) {
             witness w;
             groth16_proof proof;
+            if (round == 0) buffer_reset_peaks();
             must(witness_write(&w, c.shape, c.run, c.params, c.instance, &err));
-            buffer_reset_peaks();
             prove_request q = {.key = &c.key, .shape = c.shape, .witness = &w, .r = r, .s = s, .holds = told_bytes};
             must(groth16_prove(gpu, 0, &proof, &t, &q, threads, NULL, &err));
             proof_write(&proof, got);
             check(memcmp(want, got, PROOF_BYTES) == 0, i < 4 ? "key streamed, chunks" : "whole key, chunks",
                   plan.chunks);
         }
-        check(told == 4096 + plan.host_by_class[BUFFER_PINNED], "host bytes told after the upload", told);
+        check(told == 4096 + (i < 4 ? plan.host_by_class[BUFFER_PINNED] : 0), "host bytes told after the upload", told);
         backend_cuda_memory(0, &live, &peak);
         check(peak <= plan.device_bytes && plan.device_bytes <= limits[i] && peak * 100 >= plan.device_bytes * 97,
               "device bytes are the plan's", peak);
@@ -304,6 +433,8 @@ static void streamed(const backend *gpu) {
     backend_cuda_limit_memory(0, 0);
     case_free(&c);
 }
+
+/* ---- what must fail ---- */
 
 static void failing(const backend *gpu) {
     chain_circuit params = {150000, 3, 100000};
@@ -400,6 +531,7 @@ int main(int argc, char **argv) {
         chain(gpu, 1021, 2, 5);
         overlapping(gpu);
         made_key(gpu, 1000);
+        bad_points(gpu);
     } else {
         must(backend_cuda_self_test(0, threads, &err));
         check(true, "self test", 0);
@@ -416,6 +548,7 @@ int main(int argc, char **argv) {
         made_key(gpu, 5);
         made_key(gpu, 1000);
         made_key(gpu, 70000);
+        bad_points(gpu);
     }
     backend_cuda_evict();
     uint64_t live, peak;

@@ -189,6 +189,8 @@ static cuzk_status cpu_start(unsigned device, pending_proof **out, prove_request
     uint64_t told = holds.all;
     *out = NULL;
     cuzk_status st = proving_key_fits(req->key, req->shape, err);
+    if (st == CUZK_OK && !proving_key_on_host(req->key))
+        st = cuzk_fail(err, CUZK_USAGE, "the key's points are not on the host");
     if (st == CUZK_OK) st = check_witness(req, err);
     if (st == CUZK_OK) st = buffer_alloc(&self, BUFFER_WITNESS, sizeof *d, err);
     if (st != CUZK_OK) goto done;

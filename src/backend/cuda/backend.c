@@ -63,24 +63,6 @@ const gpu_api *cuda_module(void) {
     return api;
 }
 
-static cuzk_status make_key(void **out, unsigned device, const void *source, cuzk_error *err) {
-    const key_on_device *k = source;
-    return api->key_create((gpu_key **)out, device, &k->source, k->sections, err);
-}
-
-static gpu_key_source key_source(const proving_key *k) {
-    return (gpu_key_source){.h = k->h,
-                            .l = k->l,
-                            .a = k->a,
-                            .b_g1 = k->b_g1,
-                            .b_g2 = k->b_g2,
-                            .n_h = k->count[PARAMS_H],
-                            .n_l = k->count[PARAMS_L],
-                            .n_a = k->count[PARAMS_A],
-                            .n_b = k->count[PARAMS_B_G1],
-                            .mapped = k->map.data != NULL};
-}
-
 /* ---- proofs ---- */
 
 #define PENDING_BYTES 4096u /* a pending proof's tracked bytes on the host */
@@ -106,24 +88,39 @@ static void cuda_abandon(pending_proof *d) {
     buffer_free(&self);
 }
 
-static cuzk_status take_residents(pending_proof *d, unsigned device, const prove_request *req, cuzk_error *err) {
-    cuzk_status st = CUZK_OK;
+static cuzk_status take_shape(pending_proof *d, unsigned device, const prove_request *req, cuzk_error *err) {
+    shape_source src;
     d->shape = resident_take_present(device, shape_id(req->shape), false);
-    if (!d->shape) {
-        shape_source s;
-        st = shape_source_make(&s, req->shape, &req->key->root, err);
-        if (st != CUZK_OK) return st;
-        st = resident_take(&d->shape, device, shape_id(req->shape), false, resident_make_shape, &s.gpu, err);
-        shape_source_free(&s);
-    }
+    if (d->shape) return CUZK_OK;
+    cuzk_status st = shape_source_make(&src, req->shape, &req->key->root, err);
+    if (st != CUZK_OK) return st;
+    st = resident_take(&d->shape, device, shape_id(req->shape), false, resident_make_shape, &src.gpu, err);
+    shape_source_free(&src);
+    return st;
+}
+
+static cuzk_status take_made_key(pending_proof *d, unsigned device, const prove_request *req, cuzk_error *err) {
+    shape_source src;
+    cuzk_status st = shape_source_make(&src, req->shape, &req->key->root, err);
+    if (st != CUZK_OK) return st;
+    key_making m = {req->key, &src.gpu, d->shape->object};
+    st = resident_take(&d->resident_key, device, req->key->id, true, setup_make_key, &m, err);
+    shape_source_free(&src);
+    return st;
+}
+
+static cuzk_status take_residents(pending_proof *d, unsigned device, const prove_request *req, pool *p,
+                                  const cuzk_control *control, cuzk_error *err) {
+    cuzk_status st = take_shape(d, device, req, err);
     d->resident_key = st == CUZK_OK ? resident_take_present(device, req->key->id, true) : NULL;
     if (st != CUZK_OK || d->resident_key) return st;
+    if (req->key->recipe) return take_made_key(d, device, req, err);
     uint64_t shape_bytes, proof_bytes, limit;
-    key_on_device k = {.source = key_source(req->key)};
+    key_on_device k = {.key = req->key, .source = stream_source(req->key), .p = p, .control = control};
     api->shape_needs(d->shape->object, &shape_bytes, &proof_bytes);
     st = stream_limit(device, &limit, err);
     if (st == CUZK_OK) st = stream_sections(&k.sections, &k.source, shape_bytes, proof_bytes, limit, err);
-    if (st == CUZK_OK) st = resident_take(&d->resident_key, device, req->key->id, true, make_key, &k, err);
+    if (st == CUZK_OK) st = resident_take(&d->resident_key, device, req->key->id, true, stream_make_key, &k, err);
     return st;
 }
 
@@ -146,7 +143,7 @@ static cuzk_status check_witness(const prove_request *q, cuzk_error *err) {
 static cuzk_status start(pending_proof *d, unsigned device, const prove_request *req, pool *p,
                          const cuzk_control *control, cuzk_error *err) {
     cuzk_status st = upload_cancelled(control, err);
-    if (st == CUZK_OK) st = take_residents(d, device, req, err);
+    if (st == CUZK_OK) st = take_residents(d, device, req, p, control, err);
     if (st == CUZK_OK) st = upload_cancelled(control, err);
     if (st != CUZK_OK) return st;
     do st = api->proof_open(&d->gpu, d->shape->object, d->resident_key->object, err);
@@ -154,8 +151,8 @@ static cuzk_status start(pending_proof *d, unsigned device, const prove_request 
     if (st == CUZK_OK) st = upload_witness(d->gpu, req->witness, req->shape, p, control, err);
     if (st == CUZK_OK) st = upload_cancelled(control, err);
     if (st != CUZK_OK) return st;
-    gpu_key_source k = key_source(req->key);
-    return stream_run(d->gpu, &k, api->key_sections(d->resident_key->object), &d->streamed_bytes, p, control, err);
+    return stream_run(d->gpu, req->key, api->key_sections(d->resident_key->object), &d->streamed_bytes, p, control,
+                      err);
 }
 
 static cuzk_status cuda_start(unsigned device, pending_proof **out, prove_request *req, pool *p,
@@ -211,6 +208,10 @@ static cuzk_status cuda_finish(pending_proof *d, groth16_proof *out, prove_times
     cuzk_status st = api->proof_wait(d->gpu, &g, err);
     if (st != CUZK_OK) goto done;
     double t = cpu_monotonic_seconds();
+    if (g.bad.fault != GPU_POINT_OK) {
+        st = stream_bad_point(d->key, &g.bad, err);
+        goto done;
+    }
     if (g.first_bad != UINT64_MAX) {
         st = cuzk_fail(err, CUZK_UNSATISFIED, "the witness does not satisfy constraint %" PRIu64, g.first_bad);
         cuzk_fail_where(err, "constraint %" PRIu64 " of %" PRIu64, g.first_bad, d->constraints);
@@ -257,6 +258,7 @@ static cuzk_status cuda_plan(unsigned device, const shape *s, unsigned threads, 
                         .n_b = (uint32_t)(src.gpu.n_b_inputs + in_b)};
     memset(out, 0, sizeof *out);
     unsigned sections = 0;
+    uint32_t n_inputs = src.gpu.n_inputs, log2 = src.gpu.log2;
     uint64_t shape_bytes = api->shape_bytes(&src.gpu), proof_bytes = api->proof_bytes(&src.gpu);
     shape_source_free(&src);
     if (!device_limit) st = stream_limit(device, &device_limit, err);
@@ -264,10 +266,12 @@ static cuzk_status cuda_plan(unsigned device, const shape *s, unsigned threads, 
     if (st != CUZK_OK) return st;
     out->device_shared_bytes = shape_bytes + api->key_bytes(&k, sections);
     out->device_bytes = out->device_shared_bytes + proof_bytes;
-    uint64_t chunk = stream_chunk_bytes(&k, sections, &out->chunks);
-    out->host_by_class[BUFFER_WITNESS] = upload_host_bytes(s, threads) + PENDING_BYTES;
-    out->host_by_class[BUFFER_PINNED] = 2 * chunk;
-    out->host_bytes = out->host_by_class[BUFFER_WITNESS] + out->host_by_class[BUFFER_PINNED];
+    out->device_making_bytes = api->setup_bytes(n_inputs, k.n_l, log2);
+    uint64_t pinned = 2 * stream_chunk_bytes(&k, sections, &out->chunks), pieces = upload_piece_bytes(s, threads);
+    out->host_by_class[BUFFER_WITNESS] = upload_witness_bytes(s) + pieces + PENDING_BYTES;
+    out->host_by_class[BUFFER_PINNED] = pinned;
+    /* The key goes up before a lazy witness's pieces do, and what is streamed of it, after them. */
+    out->host_bytes = out->host_by_class[BUFFER_WITNESS] - pieces + (pinned > pieces ? pinned : pieces);
     if (!host_limit || out->host_bytes <= host_limit) return CUZK_OK;
     cuzk_fail(err, CUZK_MEMORY, "the proof does not fit the host memory limit");
     cuzk_fail_expected(err, "%" PRIu64 " bytes", out->host_bytes);
@@ -307,6 +311,7 @@ const backend *backend_cuda(const char **why) {
     static const backend b = {
         .version = BACKEND_VERSION,
         .name = "cuda",
+        .makes_keys = true,
         .lazy_witness = true,
         .device_count = cuda_count,
         .device_info = cuda_info,

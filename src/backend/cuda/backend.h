@@ -27,12 +27,15 @@ cuzk_status backend_cuda_self_test(unsigned device, pool *p, cuzk_error *err);
  */
 void backend_cuda_fail_at(unsigned n, bool memory);
 
-/* A development key made in device memory and kept there until backend_cuda_release_key, for a shape: no points on the
- * host. trapdoor: alpha, beta, gamma, delta, tau (Montgomery), none zero, tau not in the domain. The key's vk is
- * complete; its h … b_g2 are NULL, so that only this device can prove with it. */
-cuzk_status backend_cuda_setup(unsigned device, proving_key *out, const shape *s, const fr trapdoor[5],
-                               cuzk_error *err);
+/* A development key that devices make in their memory (groth16/setup.h, a recipe), made here on one: its verifying key
+ * is complete. It is put out like other keys and made again for its next proof. MALFORMED for a trapdoor that will not
+ * do. Not while devices are busy with it: backend_cuda_release_key closes it. */
+cuzk_status backend_cuda_setup(unsigned device, proving_key *out, const shape *s, const trapdoor *t, cuzk_error *err);
 void backend_cuda_release_key(proving_key *k);
+/* Such a key, on a device now, as bellperson's files (as groth16_setup writes them; also a marker). MALFORMED when a
+ * variable is unconstrained. Two buffers of 32 MiB (class PINNED). */
+cuzk_status backend_cuda_key_write(const proving_key *k, const char *params_path, const char *vk_path,
+                                   setup_result *out, pool *p, const cuzk_control *control, cuzk_error *err);
 /* Points of a section of such a key (PARAMS_H … PARAMS_B_G2) back to the host; 96 bytes each, 192 for b_g2. */
 cuzk_status backend_cuda_key_read(const proving_key *k, params_section section, uint64_t first, uint64_t n, void *out,
                                   cuzk_error *err);

@@ -44,9 +44,11 @@ cuzk_status gpu_key_reserve(gpu_key **out, unsigned device, const gpu_key_source
 struct gpu_key { /* sections that are not on the device: NULL */
     gpu_block memory;
     unsigned device;
+    bool encoded, subgroup; /* those that are streamed, as in gpu_key_source */
     const affine<fp> *h, *l, *a, *b_g1;
     const affine<fp2> *b_g2;
     uint32_t n_h, n_l, n_a, n_b;
 };
+uint64_t gpu_key_points(const gpu_key *k, gpu_section s);
 
 #endif

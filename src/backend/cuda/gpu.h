@@ -68,17 +68,40 @@ void gpu_shape_needs(const gpu_shape *s, uint64_t *shape_bytes, uint64_t *proof_
 
 /* ---- keys ---- */
 typedef struct gpu_key_source {
-    const void *h, *l, *a, *b_g1, *b_g2; /* affine points: 96 bytes, b_g2 192 */
     uint32_t n_h, n_l, n_a, n_b;
-    bool mapped; /* the points lie in a mapped file: its pages are dropped as they have been read */
+    bool encoded;  /* the points come as a .params file has them: the device decodes and checks them (range, curve) */
+    bool subgroup; /* … and that they are in the subgroup */
 } gpu_key_source;
 typedef enum { GPU_H, GPU_L, GPU_A, GPU_B_G1, GPU_B_G2, GPU_SECTIONS } gpu_section;
 #define GPU_WHOLE_KEY ((1u << GPU_SECTIONS) - 1)
+/* Where points come from: `read` puts points first .. first + n of a section to `to`, which is one of the two buffers
+ * of chunk_bytes (pinned). It is called by the thread that the call with this has. 96 bytes a point, b_g2 192. */
+typedef struct gpu_stream {
+    cuzk_status (*read)(void *user, gpu_section section, uint64_t first, uint64_t n, void *to, cuzk_error *err);
+    void *user;
+    void *buffer[2];
+    uint64_t chunk_bytes;
+} gpu_stream;
+/* What is wrong with an encoded point; the first four as point_status of math/encoding.h. */
+typedef enum {
+    GPU_POINT_OK,
+    GPU_POINT_BAD_FLAGS,
+    GPU_POINT_RANGE,
+    GPU_POINT_NOT_ON_CURVE,
+    GPU_POINT_NOT_IN_SUBGROUP,
+    GPU_POINT_IDENTITY
+} gpu_point_fault;
+typedef struct gpu_bad_point { /* the first of the key, in the order of sections */
+    gpu_section section;
+    uint64_t index;
+    gpu_point_fault fault; /* GPU_POINT_OK: none */
+} gpu_bad_point;
 typedef struct gpu_key gpu_key;
 /* A key of which the sections in the mask (1 << GPU_H, …) lie on the device; proofs stream the others. */
 uint64_t gpu_key_bytes(const gpu_key_source *src, unsigned sections);
+/* from may be NULL when no section is to lie there. KEY_DAMAGED with *bad filled. */
 cuzk_status gpu_key_create(gpu_key **out, unsigned device, const gpu_key_source *src, unsigned sections,
-                           cuzk_error *err);
+                           const gpu_stream *from, gpu_bad_point *bad, cuzk_error *err);
 void gpu_key_destroy(gpu_key *k);
 unsigned gpu_key_sections(const gpu_key *k);
 
@@ -98,8 +121,21 @@ typedef struct gpu_setup_source {
     void *ic_out; /* n_inputs points of G1 */
 } gpu_setup_source;
 cuzk_status gpu_setup(gpu_key **out, const gpu_shape *s, const gpu_setup_source *src, cuzk_error *err);
-/* Points of a section (0 h, 1 l, 2 a, 3 b_g1, 4 b_g2) back to the host. */
-cuzk_status gpu_key_read(const gpu_key *k, int section, uint64_t first, uint64_t n, void *out, cuzk_error *err);
+/* Device bytes of the work, beside shape and key. */
+uint64_t gpu_setup_bytes(uint32_t n_inputs, uint32_t n_aux, uint32_t log2);
+/* Points of a section that is on the device back to the host, affine. */
+cuzk_status gpu_key_read(const gpu_key *k, gpu_section section, uint64_t first, uint64_t n, void *out, cuzk_error *err);
+/* Where points go, as gpu_stream: `write` takes them from one of the two buffers, while the device fills the other. */
+typedef struct gpu_sink {
+    cuzk_status (*write)(void *user, gpu_section section, uint64_t first, uint64_t n, const void *from,
+                         cuzk_error *err);
+    void *user;
+    void *buffer[2];
+    uint64_t chunk_bytes;
+} gpu_sink;
+/* All points of a key that is whole on the device, section after section in the form of a .params file. Takes two
+ * chunks of device memory meanwhile. */
+cuzk_status gpu_key_write(const gpu_key *k, const gpu_sink *to, cuzk_error *err);
 
 /* ---- proofs ---- */
 /* The parts of a witness, and the bytes of a whole one: n_inputs * 32, n_words * 8, n_fields * 32. */
@@ -112,6 +148,7 @@ typedef struct gpu_msm_sum { /* sum over w of 2^(c w) windows[w]; XYZZ points of
 } gpu_msm_sum;
 typedef struct gpu_sums {
     uint64_t first_bad; /* row with a b != c, UINT64_MAX when satisfied */
+    gpu_bad_point bad;  /* of the points that were streamed */
     gpu_msm_sum h, l, a, b_g1, b_g2;
     const void *l_bits, *a_bits, *b_g1_bits, *b_g2_bits;       /* one XYZZ point each, to be added */
     double eval, ntt, msm_h, msm_l, msm_a, msm_b_g1, msm_b_g2; /* seconds on the device */
@@ -125,14 +162,6 @@ cuzk_status gpu_proof_open(gpu_proof **out, const gpu_shape *s, const gpu_key *k
  * (gpu_pin) when the next call for this proof returns. */
 cuzk_status gpu_proof_put(gpu_proof *p, gpu_witness_part part, uint64_t offset_bytes, const void *from, uint64_t bytes,
                           cuzk_error *err);
-/* Where sections that are not on the device come from: `read` puts points first .. first + n of a section to `to`,
- * which is one of the two buffers of chunk_bytes (pinned). It is called from gpu_proof_run by its thread. */
-typedef struct gpu_stream {
-    cuzk_status (*read)(void *user, gpu_section section, uint64_t first, uint64_t n, void *to, cuzk_error *err);
-    void *user;
-    void *buffer[2];
-    uint64_t chunk_bytes;
-} gpu_stream;
 /* Enqueues everything and returns; the witness has been read, and so have the sections of the key that are streamed (it
  * takes as long as they take). stream may be NULL for a whole key. Once for a proof. */
 cuzk_status gpu_proof_run(gpu_proof *p, const gpu_stream *stream, cuzk_error *err);
@@ -166,7 +195,7 @@ void gpu_fail_at(unsigned n, bool memory);
 /* ---- the module ---- */
 /* libcuzk-cuda.so exports cuzk_gpu_api(); the program loads it when it is there, so that one program runs on hosts with
  * and without a driver. */
-#define GPU_API_VERSION 3u
+#define GPU_API_VERSION 4u
 typedef struct gpu_api {
     uint32_t version; /* GPU_API_VERSION */
     unsigned (*count)(void);
@@ -181,11 +210,14 @@ typedef struct gpu_api {
     void (*shape_destroy)(gpu_shape *);
     void (*shape_needs)(const gpu_shape *, uint64_t *, uint64_t *);
     uint64_t (*key_bytes)(const gpu_key_source *, unsigned);
-    cuzk_status (*key_create)(gpu_key **, unsigned, const gpu_key_source *, unsigned, cuzk_error *);
+    cuzk_status (*key_create)(gpu_key **, unsigned, const gpu_key_source *, unsigned, const gpu_stream *,
+                              gpu_bad_point *, cuzk_error *);
     void (*key_destroy)(gpu_key *);
     unsigned (*key_sections)(const gpu_key *);
     cuzk_status (*setup)(gpu_key **, const gpu_shape *, const gpu_setup_source *, cuzk_error *);
-    cuzk_status (*key_read)(const gpu_key *, int, uint64_t, uint64_t, void *, cuzk_error *);
+    uint64_t (*setup_bytes)(uint32_t, uint32_t, uint32_t);
+    cuzk_status (*key_read)(const gpu_key *, gpu_section, uint64_t, uint64_t, void *, cuzk_error *);
+    cuzk_status (*key_write)(const gpu_key *, const gpu_sink *, cuzk_error *);
     uint64_t (*proof_bytes)(const gpu_shape_source *);
     cuzk_status (*proof_open)(gpu_proof **, const gpu_shape *, const gpu_key *, cuzk_error *);
     cuzk_status (*proof_put)(gpu_proof *, gpu_witness_part, uint64_t, const void *, uint64_t, cuzk_error *);

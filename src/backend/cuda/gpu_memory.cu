@@ -45,11 +45,18 @@ void gpu_memory_limit(unsigned device, uint64_t bytes) {
     limit[device % MAX_DEVICES] = bytes;
 }
 
-/* Memory within the limit; two threads together may pass it by what one of them asks for. */
+/* Memory within the limit, counted first, so that two threads together do not pass it. */
 static cudaError_t take(void **data, unsigned device, size_t bytes) {
-    uint64_t most = limit[device % MAX_DEVICES];
-    if (most && live[device % MAX_DEVICES] + bytes > most) return cudaErrorMemoryAllocation;
-    return cudaMalloc(data, bytes ? bytes : 1);
+    uint64_t most = limit[device % MAX_DEVICES], now = live[device % MAX_DEVICES].fetch_add(bytes) + bytes;
+    cudaError_t e = most && now > most ? cudaErrorMemoryAllocation : cudaMalloc(data, bytes ? bytes : 1);
+    if (e != cudaSuccess) {
+        live[device % MAX_DEVICES] -= bytes;
+        return e;
+    }
+    uint64_t seen = peak[device % MAX_DEVICES];
+    while (now > seen && !peak[device % MAX_DEVICES].compare_exchange_weak(seen, now)) {
+    }
+    return e;
 }
 
 cuzk_status gpu_block_alloc(gpu_block *b, unsigned device, size_t bytes, const char *what, cuzk_error *err) {
@@ -75,13 +82,12 @@ cuzk_status gpu_block_alloc(gpu_block *b, unsigned device, size_t bytes, const c
         return cuzk_fail_found(err, "%llu bytes free of %llu", (unsigned long long)free_bytes,
                                (unsigned long long)total);
     }
-    CUDA_TRY(e);
-    b->device = device;
-    b->bytes = bytes;
-    uint64_t now = live[device % MAX_DEVICES].fetch_add(bytes) + bytes, seen = peak[device % MAX_DEVICES];
-    while (now > seen && !peak[device % MAX_DEVICES].compare_exchange_weak(seen, now)) {
+    if (e == cudaSuccess) {
+        b->device = device; /* before anything else can fail: it is counted */
+        b->bytes = bytes;
+        return CUZK_OK;
     }
-    return CUZK_OK;
+    return cuda_fail(err, e, "cudaMalloc", __FILE__, __LINE__);
 }
 
 bool gpu_pin(void *data, uint64_t bytes) {

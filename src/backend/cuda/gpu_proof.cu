@@ -24,6 +24,7 @@ enum { EV_START, EV_EVAL, EV_NTT, EV_H, EV_L, EV_A, EV_B_G1, EV_B_G2, EVENTS };
 /* Results as they lie on the device and, copied, in pinned host memory. */
 struct results {
     unsigned long long first_bad;
+    point_marks marks; /* of points that were streamed */
     xyzz<fp> h[GPU_MAX_WINDOWS], l[GPU_MAX_WINDOWS], a[GPU_MAX_WINDOWS], b_g1[GPU_MAX_WINDOWS];
     xyzz<fp2> b_g2[GPU_MAX_WINDOWS];
     xyzz<fp> l_bits, a_bits, b_g1_bits;
@@ -212,6 +213,7 @@ cuzk_status quotient_enqueue(gpu_proof *p, cuzk_error *err) {
     cuzk_status st;
     CUDA_TRY(cudaEventRecord(p->event[EV_START], stream));
     CUDA_TRY(cudaMemsetAsync(d->out, 0, sizeof *d->out, stream));
+    CUDA_TRY(cudaMemsetAsync(&d->out->marks, 0xff, sizeof d->out->marks, stream));
     rows_witness rw = {d->inputs, d->bits, d->fields};
     fr *abc[3] = {d->a, d->b, d->c};
     for (int m = 0; m < 3; m++)
@@ -330,7 +332,8 @@ cuzk_status gpu_proof_run(gpu_proof *p, const gpu_stream *source, cuzk_error *er
     CUDA_TRY(cudaStreamSynchronize(p->stream));
     cuzk_status st = quotient_enqueue(p, err);
     if (st == CUZK_OK && !whole)
-        st = key_stream_open(&from, source, p->stream, p->parts.work, p->parts.work_bytes, p->parts.bounds, err);
+        st = key_stream_open(&from, source, k, p->stream, p->parts.work, p->parts.work_bytes, p->parts.bounds,
+                             &p->parts.out->marks, err);
     if (st == CUZK_OK) st = sums_enqueue(p, &from, err);
     key_stream_close(&from);
     return st;
@@ -347,6 +350,7 @@ cuzk_status gpu_proof_wait(gpu_proof *p, gpu_sums *out, cuzk_error *err) {
     }
     const results *r = p->host;
     out->first_bad = r->first_bad;
+    point_marks_read(&out->bad, &r->marks);
     out->h = {p->plan_h.windows, p->plan_h.c, r->h};
     out->l = {p->plan_q[0].windows, p->plan_q[0].c, r->l};
     out->a = {p->plan_q[1].windows, p->plan_q[1].c, r->a};

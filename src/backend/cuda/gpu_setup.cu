@@ -87,21 +87,23 @@ struct setup_run {
     size_t bytes;
 };
 
-size_t lay_out(setup_run *r, void *base) {
+size_t lay_out(setup_run *r, uint32_t n_inputs, uint32_t n_aux, uint32_t log2, void *base) {
     workspace space = {static_cast<uint8_t *>(base), 0};
-    size_t m = (size_t)1 << r->s->log2, variables = (size_t)r->s->n_inputs + r->s->n_aux;
-    size_t most = FIXED_CHUNK > fixed_base_points() ? FIXED_CHUNK : fixed_base_points();
+    size_t m = (size_t)1 << log2, variables = (size_t)n_inputs + n_aux;
+    size_t chunk = variables > m ? variables : m; /* points made at once */
+    if (chunk > FIXED_CHUNK) chunk = FIXED_CHUNK;
+    size_t most = chunk > fixed_base_points() ? chunk : fixed_base_points();
     r->lagrange = space.take<fr>(m);
     r->u = space.take<fr>(variables);
     r->v = space.take<fr>(variables);
     r->w = space.take<fr>(variables);
-    r->tau_block = space.take<fr>(ntt_table_elements(r->s->log2)); /* more than the two tables need */
-    r->scalars = space.take<fr>(FIXED_CHUNK > r->s->n_inputs ? FIXED_CHUNK : r->s->n_inputs);
+    r->tau_block = space.take<fr>(ntt_table_elements(log2)); /* more than the two tables need */
+    r->scalars = space.take<fr>(chunk > n_inputs ? chunk : n_inputs);
     r->table1 = space.take<affine<fp>>(fixed_base_points());
     r->table2 = space.take<affine<fp2>>(fixed_base_points());
     r->base1 = space.take<affine<fp>>(1);
     r->base2 = space.take<affine<fp2>>(1);
-    r->ic = space.take<affine<fp>>(r->s->n_inputs);
+    r->ic = space.take<affine<fp>>(n_inputs);
     /* The counters and the Lagrange prefix products are done with before the points are made. */
     size_t at = space.used;
     r->acc = space.take<unsigned long long>(8 * variables);
@@ -206,6 +208,11 @@ cuzk_status points(setup_run *r, cuzk_error *err) {
 }
 } // namespace
 
+uint64_t gpu_setup_bytes(uint32_t n_inputs, uint32_t n_aux, uint32_t log2) {
+    setup_run r = {};
+    return lay_out(&r, n_inputs, n_aux, log2, nullptr);
+}
+
 cuzk_status gpu_setup(gpu_key **out, const gpu_shape *s, const gpu_setup_source *src, cuzk_error *err) {
     uint32_t in_a = 0, in_b = 0;
     for (uint32_t i = 0; i < s->n_words; i++)
@@ -223,9 +230,10 @@ cuzk_status gpu_setup(gpu_key **out, const gpu_shape *s, const gpu_setup_source 
     r.key = *out;
     r.src = src;
     gpu_block work;
-    st = gpu_block_alloc(&work, s->memory.device, lay_out(&r, nullptr), "key making", err);
+    size_t bytes = lay_out(&r, s->n_inputs, s->n_aux, s->log2, nullptr);
+    st = gpu_block_alloc(&work, s->memory.device, bytes, "key making", err);
     if (st == CUZK_OK) {
-        lay_out(&r, work.data);
+        lay_out(&r, s->n_inputs, s->n_aux, s->log2, work.data);
         st = polynomials(&r, err);
         if (st == CUZK_OK) st = points(&r, err);
         cudaMemset(work.data, 0, work.bytes);
@@ -236,12 +244,4 @@ cuzk_status gpu_setup(gpu_key **out, const gpu_shape *s, const gpu_setup_source 
         *out = nullptr;
     }
     return st;
-}
-
-cuzk_status gpu_key_read(const gpu_key *k, int section, uint64_t first, uint64_t n, void *out, cuzk_error *err) {
-    const void *from[5] = {k->h + first, k->l + first, k->a + first, k->b_g1 + first, k->b_g2 + first};
-    CUDA_TRY(cudaSetDevice((int)k->device));
-    CUDA_TRY(cudaMemcpy(out, from[section], n * (section == 4 ? sizeof(affine<fp2>) : sizeof(affine<fp>)),
-                        cudaMemcpyDeviceToHost));
-    return CUZK_OK;
 }

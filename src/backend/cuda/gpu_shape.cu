@@ -1,7 +1,4 @@
-/* Shapes and keys in device memory; see gpu.h. */
-#include <sys/mman.h>
-#include <unistd.h>
-
+/* Shapes in device memory; see gpu.h. */
 #include <cstdint>
 #include <cstring>
 #include <new>
@@ -162,80 +159,4 @@ void gpu_shape_destroy(gpu_shape *s) {
     if (!s) return;
     gpu_block_free(&s->memory);
     delete s;
-}
-
-namespace {
-/* One walk gives the places, and with a null base the size. */
-size_t place_sections(gpu_key *k, unsigned sections, void *base) {
-    workspace w = {static_cast<uint8_t *>(base), 0};
-    if (sections & 1u << GPU_H) k->h = w.take<affine<fp>>(k->n_h);
-    if (sections & 1u << GPU_L) k->l = w.take<affine<fp>>(k->n_l);
-    if (sections & 1u << GPU_A) k->a = w.take<affine<fp>>(k->n_a);
-    if (sections & 1u << GPU_B_G1) k->b_g1 = w.take<affine<fp>>(k->n_b);
-    if (sections & 1u << GPU_B_G2) k->b_g2 = w.take<affine<fp2>>(k->n_b);
-    return w.used;
-}
-void counts_of(gpu_key *k, const gpu_key_source *src) {
-    k->n_h = src->n_h, k->n_l = src->n_l, k->n_a = src->n_a, k->n_b = src->n_b;
-}
-} // namespace
-
-uint64_t gpu_key_bytes(const gpu_key_source *src, unsigned sections) {
-    gpu_key k = {};
-    counts_of(&k, src);
-    return place_sections(&k, sections, nullptr);
-}
-
-cuzk_status gpu_key_reserve(gpu_key **out, unsigned device, const gpu_key_source *src, unsigned sections,
-                            cuzk_error *err) {
-    gpu_key *k = new (std::nothrow) gpu_key();
-    if (!k) return cuzk_fail(err, CUZK_MEMORY, "no memory for a device key");
-    k->device = device;
-    counts_of(k, src);
-    size_t bytes = place_sections(k, sections, nullptr);
-    cuzk_status st = bytes ? gpu_block_alloc(&k->memory, device, bytes, "proving key", err) : CUZK_OK;
-    if (st != CUZK_OK) {
-        delete k;
-        return st;
-    }
-    place_sections(k, sections, k->memory.data);
-    *out = k;
-    return CUZK_OK;
-}
-
-cuzk_status gpu_key_create(gpu_key **out, unsigned device, const gpu_key_source *src, unsigned sections,
-                           cuzk_error *err) {
-    gpu_key *k;
-    cuzk_status st = gpu_key_reserve(&k, device, src, sections, err);
-    if (st != CUZK_OK) return st;
-    struct {
-        const void *to, *from;
-        size_t bytes;
-    } parts[5] = {{k->h, src->h, k->n_h * sizeof *k->h},
-                  {k->l, src->l, k->n_l * sizeof *k->l},
-                  {k->a, src->a, k->n_a * sizeof *k->a},
-                  {k->b_g1, src->b_g1, k->n_b * sizeof *k->b_g1},
-                  {k->b_g2, src->b_g2, k->n_b * sizeof *k->b_g2}};
-    for (auto &p : parts) {
-        cudaError_t e = cuda_fault_due();
-        if (e == cudaSuccess && p.to && p.bytes)
-            e = cudaMemcpy(const_cast<void *>(p.to), p.from, p.bytes, cudaMemcpyHostToDevice);
-        if (e == cudaSuccess) continue;
-        st = cuda_fail(err, e, "cudaMemcpy", __FILE__, __LINE__);
-        gpu_key_destroy(k);
-        return st;
-    }
-    *out = k;
-    return CUZK_OK;
-}
-
-unsigned gpu_key_sections(const gpu_key *k) {
-    return (k->h ? 1u << GPU_H : 0) | (k->l ? 1u << GPU_L : 0) | (k->a ? 1u << GPU_A : 0) |
-           (k->b_g1 ? 1u << GPU_B_G1 : 0) | (k->b_g2 ? 1u << GPU_B_G2 : 0);
-}
-
-void gpu_key_destroy(gpu_key *k) {
-    if (!k) return;
-    gpu_block_free(&k->memory);
-    delete k;
 }

@@ -11,65 +11,91 @@
 static resident table[RESIDENTS];
 static uint64_t uses;
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t made = PTHREAD_COND_INITIALIZER; /* or failed */
 
-static void put_out(resident *r) {
-    if (r->is_key)
-        api->key_destroy(r->object);
+static void destroy(const resident *gone) {
+    if (gone->is_key)
+        api->key_destroy(gone->object);
     else
-        api->shape_destroy(r->object);
-    memset(r, 0, sizeof *r);
+        api->shape_destroy(gone->object);
 }
 
-/* The least recently used entry that nobody uses (on this device; any device: UINT32_MAX). False when there is none. */
-static bool put_out_one_locked(unsigned device) {
+static resident *find_locked(unsigned device, uint64_t id, bool is_key) {
+    for (resident *r = table; r < table + RESIDENTS; r++)
+        if (r->id == id && r->device == device && r->is_key == is_key) return r;
+    return NULL;
+}
+
+/* Takes the least recently used entry that nobody uses (on this device; any device: UINT32_MAX) out of the table. False
+ * when there is none. */
+static bool take_out_locked(unsigned device, resident *gone) {
     resident *oldest = NULL;
     for (resident *r = table; r < table + RESIDENTS; r++) {
         if (!r->id || r->users || (device != UINT32_MAX && r->device != device)) continue;
         if (!oldest || r->used_at < oldest->used_at) oldest = r;
     }
-    if (oldest) put_out(oldest);
-    return oldest != NULL;
+    if (!oldest) return false;
+    *gone = *oldest;
+    memset(oldest, 0, sizeof *oldest);
+    return true;
+}
+
+bool resident_put_out_one(unsigned device) {
+    resident gone;
+    pthread_mutex_lock(&table_lock);
+    bool any = take_out_locked(device, &gone);
+    pthread_mutex_unlock(&table_lock);
+    if (any) destroy(&gone);
+    return any;
+}
+
+/* An entry that is being made and counted as used, or one that is there; NULL when the table is full of what is used.
+ * Waits while another makes it. */
+static resident *claim_locked(unsigned device, uint64_t id, bool is_key) {
+    resident gone, *r;
+    while ((r = find_locked(device, id, is_key)) && r->making) pthread_cond_wait(&made, &table_lock);
+    if (!r) {
+        r = find_locked(0, 0, false);
+        if (!r && take_out_locked(UINT32_MAX, &gone)) {
+            destroy(&gone);
+            r = find_locked(0, 0, false);
+        }
+        if (!r) return NULL;
+        *r = (resident){.device = device, .id = id, .is_key = is_key, .making = true};
+    }
+    r->users++;
+    r->used_at = ++uses;
+    return r;
 }
 
 cuzk_status resident_take(resident **out, unsigned device, uint64_t id, bool is_key, resident_maker make,
                           const void *source, cuzk_error *err) {
-    cuzk_status st = CUZK_OK;
     pthread_mutex_lock(&table_lock);
-    resident *slot = NULL;
-    for (resident *r = table; r < table + RESIDENTS; r++) {
-        if (r->id == id && r->device == device && r->is_key == is_key) {
-            slot = r;
-            goto found;
-        }
-    }
-    for (resident *r = table; r < table + RESIDENTS && !slot; r++)
-        if (!r->id) slot = r;
-    if (!slot && put_out_one_locked(UINT32_MAX))
-        for (resident *r = table; r < table + RESIDENTS && !slot; r++)
-            if (!r->id) slot = r;
-    if (!slot) {
-        st = cuzk_fail(err, CUZK_MEMORY, "%d shapes and keys are in use on devices at once", RESIDENTS);
-        goto done;
-    }
-    void *object = NULL;
-    do st = make(&object, device, source, err);
-    while (st == CUZK_MEMORY && put_out_one_locked(device));
-    if (st != CUZK_OK) goto done;
-    *slot = (resident){.device = device, .id = id, .is_key = is_key, .object = object};
-found:
-    slot->users++;
-    slot->used_at = ++uses;
-    *out = slot;
-done:
+    resident *r = claim_locked(device, id, is_key);
+    bool making = r && r->making;
     pthread_mutex_unlock(&table_lock);
-    return st;
+    if (!r) return cuzk_fail(err, CUZK_MEMORY, "%d shapes and keys are in use on devices at once", RESIDENTS);
+    if (making) {
+        void *object = NULL;
+        cuzk_status st;
+        do st = make(&object, device, source, err);
+        while (st == CUZK_MEMORY && resident_put_out_one(device));
+        pthread_mutex_lock(&table_lock);
+        r->object = object;
+        r->making = false;
+        if (st != CUZK_OK) memset(r, 0, sizeof *r); /* who waited for it finds nothing and tries for itself */
+        pthread_cond_broadcast(&made);
+        pthread_mutex_unlock(&table_lock);
+        if (st != CUZK_OK) return st;
+    }
+    *out = r;
+    return CUZK_OK;
 }
 
 resident *resident_take_present(unsigned device, uint64_t id, bool is_key) {
-    resident *found = NULL;
     pthread_mutex_lock(&table_lock);
-    for (resident *r = table; r < table + RESIDENTS; r++)
-        if (r->id == id && r->device == device && r->is_key == is_key) found = r;
+    resident *found = find_locked(device, id, is_key);
+    if (found && found->making) found = NULL;
     if (found) {
         found->users++;
         found->used_at = ++uses;
@@ -82,30 +108,19 @@ void resident_give(resident *r) {
     if (!r) return;
     pthread_mutex_lock(&table_lock);
     r->users--;
+    r->used_at = ++uses;
     pthread_mutex_unlock(&table_lock);
-}
-
-bool resident_put_out_one(unsigned device) {
-    pthread_mutex_lock(&table_lock);
-    bool done = put_out_one_locked(device);
-    pthread_mutex_unlock(&table_lock);
-    return done;
 }
 
 void resident_forget_key(unsigned device, const proving_key *key) {
     pthread_mutex_lock(&table_lock);
-    for (resident *r = table; r < table + RESIDENTS; r++)
-        if (r->is_key && r->device == device && r->id == key->id && !r->users) put_out(r);
+    resident *r = find_locked(device, key->id, true), gone = {0};
+    if (r && !r->users) {
+        gone = *r;
+        memset(r, 0, sizeof *r);
+    }
     pthread_mutex_unlock(&table_lock);
-}
-
-resident *resident_find(unsigned device, uint64_t id, bool is_key) {
-    resident *found = NULL;
-    pthread_mutex_lock(&table_lock);
-    for (resident *r = table; r < table + RESIDENTS; r++)
-        if (r->id == id && r->device == device && r->is_key == is_key) found = r;
-    pthread_mutex_unlock(&table_lock);
-    return found;
+    if (gone.id) destroy(&gone);
 }
 
 /* ---- shapes and keys as the device side wants them ---- */

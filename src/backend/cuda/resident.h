@@ -15,30 +15,30 @@ typedef struct resident {
     uint64_t id; /* of the shape or key; 0: free slot */
     bool is_key;
     void *object; /* gpu_shape or gpu_key */
+    bool making;  /* by one of the users, without the table's lock */
     unsigned users;
     uint64_t used_at;
 } resident;
 
 typedef cuzk_status (*resident_maker)(void **out, unsigned device, const void *source, cuzk_error *err);
-/* Finds the object, or makes it, putting out others that nobody uses while memory is short. One maker at a time: two
- * proofs never load one key twice. Give it back with resident_give. */
+/* Finds the object, or makes it, putting out others that nobody uses while memory is short. Others that want it wait
+ * for its maker: two proofs never load one key twice. Give it back with resident_give. */
 cuzk_status resident_take(resident **out, unsigned device, uint64_t id, bool is_key, resident_maker make,
                           const void *source, cuzk_error *err);
-/* The object when it is there, taken; NULL otherwise. */
+/* The object when it is there, taken; NULL otherwise, also while it is being made. */
 resident *resident_take_present(unsigned device, uint64_t id, bool is_key);
 void resident_give(resident *r); /* accepts NULL */
 /* Puts out the least recently used one that nobody uses on the device; false when there is none. */
 bool resident_put_out_one(unsigned device);
-/* Puts out every device's copy of a key that is about to go. No proof uses it. */
+/* Puts out the device's copy of a key that is about to go. No proof uses it. */
 void resident_forget_key(unsigned device, const proving_key *key);
-/* The entry of an id on a device that is already there, without taking it; NULL when absent. */
-resident *resident_find(unsigned device, uint64_t id, bool is_key);
 
 /* The witness to an opened proof; on all threads of p when it is lazy. The cancel flag is looked at between pieces. */
 cuzk_status upload_witness(gpu_proof *proof, const witness *w, const shape *s, pool *p, const cuzk_control *control,
                            cuzk_error *err);
-/* Tracked host bytes of a witness of this shape and of its way to the device. */
-uint64_t upload_host_bytes(const shape *s, unsigned threads);
+/* Tracked host bytes of a witness of this shape, and of the pieces in which a lazy one is made on its way. */
+uint64_t upload_witness_bytes(const shape *s);
+uint64_t upload_piece_bytes(const shape *s, unsigned threads);
 cuzk_status upload_cancelled(const cuzk_control *control, cuzk_error *err);
 
 /* From windows of XYZZ points (and one to be added; may be NULL) to a sum. */
@@ -47,26 +47,47 @@ void cuda_join_g2(g2 *out, const gpu_msm_sum *m, const void *bits);
 /* Fills a table block of gpu_ntt_elements(log2) elements. */
 void cuda_ntt_block(fr *block, unsigned log2, const ntt_root *root, fr *n_inverse, fr *z_inverse);
 
-/* ---- keys that are not whole on the device ---- */
+/* ---- keys on their way ---- */
 
-/* A key for resident_take: where its points are on the host, and which sections go to the device. */
+/* A key for resident_take: which sections go to the device, and from where. */
 typedef struct key_on_device {
-    gpu_key_source source;
+    const proving_key *key;
+    gpu_key_source source; /* stream_source */
     unsigned sections;
+    pool *p;
+    const cuzk_control *control;
 } key_on_device;
+gpu_key_source stream_source(const proving_key *k);
+/* A resident_maker over a key_on_device: reads the points on all threads, from the host's or from the key's file.
+ * KEY_DAMAGED as when the CPU converts the key. */
+cuzk_status stream_make_key(void **out, unsigned device, const void *source, cuzk_error *err);
 /* Most bytes for the device: what was set, or its memory less what the driver wants. */
 cuzk_status stream_limit(unsigned device, uint64_t *bytes, cuzk_error *err);
 /* The sections that fit beside shape and one proof within the limit: all, or as many as do, largest gain first; MEMORY
  * with the numbers when shape and proof alone do not fit. */
 cuzk_status stream_sections(unsigned *sections, const gpu_key_source *k, uint64_t shape_bytes, uint64_t proof_bytes,
                             uint64_t limit, cuzk_error *err);
-/* Bytes of a chunk when sections are missing (two are pinned on the host meanwhile); 0 for a whole key. */
+/* Bytes of a chunk on the way to the device, two of which are pinned meanwhile; *chunks: of each proof, 1 for a whole
+ * key. */
 uint64_t stream_chunk_bytes(const gpu_key_source *k, unsigned sections, unsigned *chunks);
-/* gpu_proof_run with what is missing read from the key's host points on all threads; one at a time in the process.
- * *held: bytes of pinned memory that stay until stream_leave, which is called once for each proof with *held not 0. */
-cuzk_status stream_run(gpu_proof *proof, const gpu_key_source *k, unsigned sections, uint64_t *held, pool *p,
+/* gpu_proof_run with what is missing read for this proof; one at a time in the process. *held: bytes of pinned memory
+ * that stay until stream_leave, which is called once for each proof with *held not 0. */
+cuzk_status stream_run(gpu_proof *proof, const proving_key *key, unsigned sections, uint64_t *held, pool *p,
                        const cuzk_control *control, cuzk_error *err);
 void stream_leave(void);
+/* Two pinned buffers of so many bytes each, of one user at a time; give them back when it was OK. */
+cuzk_status stream_buffers_take(void *data[2], uint64_t bytes, cuzk_error *err);
+void stream_buffers_give(void);
+/* KEY_DAMAGED naming section, index and byte. */
+cuzk_status stream_bad_point(const proving_key *key, const gpu_bad_point *bad, cuzk_error *err);
+
+/* A development key made on the device (key->recipe), and its shape there; a resident_maker. */
+typedef struct key_making {
+    const proving_key *key;
+    const gpu_shape_source *source;
+    const gpu_shape *shape;
+} key_making;
+cuzk_status setup_make_key(void **out, unsigned device, const void *source, cuzk_error *err);
 
 typedef struct shape_source {
     gpu_shape_source gpu;

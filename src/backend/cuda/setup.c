@@ -1,64 +1,30 @@
-/* Development keys made on a device; see backend/cuda/backend.h. */
+/* Development keys made on a device, and from there to a file; see backend/cuda/backend.h. */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backend/cuda/resident.h"
+#include "base/hash.h"
 #include "base/random.h"
-#include "base/serial.h"
-
-typedef struct making {
-    gpu_setup_source gpu;
-    const gpu_shape *shape;
-} making;
-
-static cuzk_status make(void **out, unsigned device, const void *source, cuzk_error *err) {
-    (void)device;
-    const making *m = source;
-    return cuda_module()->setup((gpu_key **)out, m->shape, &m->gpu, err);
-}
 
 static void put(uint8_t to[32], const fr *x) {
     memcpy(to, x, 32);
 }
 
-static void times_g1(g1_affine *out, const fr *k) {
-    g1_affine g;
-    g1 p;
-    fr_canon n;
-    g1_generator_affine(&g);
-    g1_from_affine(&p, &g);
-    fr_to_canon(&n, k);
-    g1_mul(&p, &p, &n);
-    g1_to_affine(out, &p);
-    secure_wipe(&n, sizeof n);
-}
-
-static void times_g2(g2_affine *out, const fr *k) {
-    g2_affine g;
-    g2 p;
-    fr_canon n;
-    g2_generator_affine(&g);
-    g2_from_affine(&p, &g);
-    fr_to_canon(&n, k);
-    g2_mul(&p, &p, &n);
-    g2_to_affine(out, &p);
-    secure_wipe(&n, sizeof n);
-}
-
 /* The scalars that the device needs, from the trapdoor. */
-static void scalars(gpu_setup_source *g, unsigned log2, const fr t[5]) {
+static void scalars(gpu_setup_source *g, unsigned log2, const trapdoor *t) {
     fr one, z, x;
     static const fr r_squared = {FR_R2}; /* the number R^2: as a residue it stands for R */
     fr_set_one(&one);
-    z = t[4];
+    z = t->tau;
     for (unsigned i = 0; i < log2; i++) fr_sqr(&z, &z);
     fr_sub(&z, &z, &one); /* tau^m - 1 */
-    put(g->alpha, &t[0]);
-    put(g->beta, &t[1]);
-    put(g->tau, &t[4]);
-    fr_inv(&x, &t[2]);
+    put(g->alpha, &t->alpha);
+    put(g->beta, &t->beta);
+    put(g->tau, &t->tau);
+    fr_inv(&x, &t->gamma);
     put(g->gamma_inverse, &x);
-    fr_inv(&x, &t[3]);
+    fr_inv(&x, &t->delta);
     put(g->delta_inverse, &x);
     fr_mul(&x, &x, &z);
     put(g->h_scale, &x);
@@ -71,91 +37,217 @@ static void scalars(gpu_setup_source *g, unsigned log2, const fr t[5]) {
     secure_wipe(&z, sizeof z);
 }
 
-static void verifying_part(verifying_key *vk, const fr t[5]) {
-    times_g1(&vk->alpha_g1, &t[0]);
-    times_g1(&vk->beta_g1, &t[1]);
-    times_g2(&vk->beta_g2, &t[1]);
-    times_g2(&vk->gamma_g2, &t[2]);
-    times_g1(&vk->delta_g1, &t[3]);
-    times_g2(&vk->delta_g2, &t[3]);
-}
-
-cuzk_status backend_cuda_setup(unsigned device, proving_key *out, const shape *s, const fr trapdoor[5],
-                               cuzk_error *err) {
-    making m = {0};
-    shape_source src;
-    resident *shape_there = NULL, *key_there = NULL;
-    memset(out, 0, sizeof *out);
-    if (!cuda_module()) return cuzk_fail(err, CUZK_DEVICE, "there is no CUDA module");
-    out->root = ntt_root_bellman();
-    out->origin = KEY_DEVELOPMENT;
-    out->id = serial_next();
-    cuzk_status st = shape_source_make(&src, s, &out->root, err);
-    if (st != CUZK_OK) return st;
-    unsigned low = cuda_module()->ntt_low_bits();
-    size_t elements = ((size_t)1 << low) + ((size_t)1 << (src.gpu.log2 > low ? src.gpu.log2 - low : 0));
+cuzk_status setup_make_key(void **out, unsigned device, const void *source, cuzk_error *err) {
+    const gpu_api *api = cuda_module();
+    const key_making *m = source;
+    const gpu_shape_source *s = m->source;
+    const trapdoor *t = &m->key->recipe->trapdoor;
+    unsigned low = api->ntt_low_bits();
+    size_t elements = ((size_t)1 << low) + ((size_t)1 << (s->log2 > low ? s->log2 - low : 0));
     fr *tau = malloc(elements * sizeof *tau), one;
-    out->vk.n_ic = src.gpu.n_inputs;
-    out->vk.ic = malloc(src.gpu.n_inputs * sizeof *out->vk.ic);
-    if (!tau || !out->vk.ic) {
-        st = cuzk_fail(err, CUZK_MEMORY, "no memory to make a key");
-        goto done;
-    }
-    g1_affine base1;
+    g1_affine base1, *ic = malloc(s->n_inputs * sizeof *ic);
     g2_affine base2;
-    g1_generator_affine(&base1);
-    g2_generator_affine(&base2);
-    fr_set_one(&one);
-    power_tables(tau, src.gpu.log2, low, &trapdoor[4], &one);
-    scalars(&m.gpu, src.gpu.log2, trapdoor);
-    m.gpu.tau_block = tau;
-    m.gpu.tau_elements = elements;
-    m.gpu.g1 = &base1;
-    m.gpu.g2 = &base2;
-    m.gpu.a_density = src.gpu.a_density;
-    m.gpu.b_density = src.gpu.b_density;
-    m.gpu.b_inputs = src.gpu.b_inputs;
-    m.gpu.n_b_inputs = src.gpu.n_b_inputs;
-    m.gpu.ic_out = out->vk.ic;
-    st = resident_take(&shape_there, device, shape_id(s), false, resident_make_shape, &src.gpu, err);
-    if (st != CUZK_OK) goto done;
-    m.shape = shape_there->object;
-    st = resident_take(&key_there, device, out->id, true, make, &m, err);
-    resident_give(shape_there);
-    if (st != CUZK_OK) goto done; /* key_there stays taken: the key exists nowhere else */
-    verifying_part(&out->vk, trapdoor);
-    cs_counts n = shape_counts(s);
-    out->count[PARAMS_IC] = (uint32_t)n.inputs;
-    out->count[PARAMS_H] = (uint32_t)(((uint64_t)1 << src.gpu.log2) - 1);
-    out->count[PARAMS_L] = (uint32_t)n.aux;
-    out->count[PARAMS_A] = (uint32_t)(n.inputs + n.a_aux_density);
-    out->count[PARAMS_B_G1] = out->count[PARAMS_B_G2] = (uint32_t)(n.b_input_density + n.b_aux_density);
-done:
-    secure_wipe(&m, sizeof m);
+    gpu_setup_source g = {.tau_block = tau,
+                          .tau_elements = elements,
+                          .g1 = &base1,
+                          .g2 = &base2,
+                          .a_density = s->a_density,
+                          .b_density = s->b_density,
+                          .b_inputs = s->b_inputs,
+                          .n_b_inputs = s->n_b_inputs,
+                          .ic_out = ic};
+    (void)device; /* the shape's */
+    cuzk_status st = tau && ic ? CUZK_OK : cuzk_fail(err, CUZK_MEMORY, "no memory to make a key");
+    if (st == CUZK_OK) {
+        g1_generator_affine(&base1);
+        g2_generator_affine(&base2);
+        fr_set_one(&one);
+        power_tables(tau, s->log2, low, &t->tau, &one);
+        scalars(&g, s->log2, t);
+        st = api->setup((gpu_key **)out, m->shape, &g, err);
+    }
+    if (st == CUZK_OK) {
+        st = key_recipe_made(m->key, ic, err);
+        if (st != CUZK_OK) api->key_destroy(*out);
+    }
+    secure_wipe(&g, sizeof g);
+    if (tau) secure_wipe(tau, elements * sizeof *tau);
     free(tau);
-    shape_source_free(&src);
-    if (st != CUZK_OK) verifying_key_free(&out->vk);
+    free(ic);
     return st;
 }
 
-static resident *key_of(const proving_key *k) {
-    for (unsigned d = 0; cuda_module() && d < cuda_module()->count(); d++) {
-        resident *r = resident_find(d, k->id, true);
-        if (r) return r;
+/* The key on the device, made when it is not there, and taken. */
+static cuzk_status take_made(resident **out, unsigned device, const proving_key *k, const shape *s, cuzk_error *err) {
+    shape_source src;
+    resident *of_shape = NULL;
+    cuzk_status st = shape_source_make(&src, s, &k->root, err);
+    if (st != CUZK_OK) return st;
+    st = resident_take(&of_shape, device, shape_id(s), false, resident_make_shape, &src.gpu, err);
+    if (st == CUZK_OK) {
+        key_making m = {k, &src.gpu, of_shape->object};
+        st = resident_take(out, device, k->id, true, setup_make_key, &m, err);
     }
-    return NULL;
+    resident_give(of_shape);
+    shape_source_free(&src);
+    return st;
+}
+
+cuzk_status backend_cuda_setup(unsigned device, proving_key *out, const shape *s, const trapdoor *t, cuzk_error *err) {
+    resident *r;
+    memset(out, 0, sizeof *out);
+    if (!cuda_module()) return cuzk_fail(err, CUZK_DEVICE, "there is no CUDA module");
+    cuzk_status st = proving_key_recipe(out, s, t, err);
+    if (st != CUZK_OK) return st;
+    st = take_made(&r, device, out, s, err);
+    if (st == CUZK_OK)
+        resident_give(r);
+    else
+        proving_key_close(out);
+    return st;
 }
 
 void backend_cuda_release_key(proving_key *k) {
-    resident_give(key_of(k));
-    verifying_key_free(&k->vk);
-    memset(k, 0, sizeof *k);
+    for (unsigned d = 0; cuda_module() && d < cuda_module()->count(); d++) resident_forget_key(d, k);
+    proving_key_close(k);
+}
+
+/* The key on a device that has it, taken; NULL when none has. */
+static resident *take_somewhere(const proving_key *k) {
+    const gpu_api *api = cuda_module();
+    resident *r = NULL;
+    for (unsigned d = 0; api && !r && d < api->count(); d++) r = resident_take_present(d, k->id, true);
+    return r;
 }
 
 cuzk_status backend_cuda_key_read(const proving_key *k, params_section section, uint64_t first, uint64_t n, void *out,
                                   cuzk_error *err) {
-    const resident *r = key_of(k);
-    if (!r || section < PARAMS_H || section > PARAMS_B_G2)
+    const gpu_api *api = cuda_module();
+    resident *r = take_somewhere(k);
+    if (!r || section < PARAMS_H || section > PARAMS_B_G2) {
+        resident_give(r);
         return cuzk_fail(err, CUZK_USAGE, "there is no such key on a device");
-    return cuda_module()->key_read(r->object, (int)(section - PARAMS_H), first, n, out, err);
+    }
+    cuzk_status st = api->key_read(r->object, (gpu_section)(section - PARAMS_H), first, n, out, err);
+    resident_give(r);
+    return st;
+}
+
+/* ---- to files ---- */
+
+#define WRITE_CHUNK ((uint64_t)32 << 20)
+#define WRITE_TILE ((uint64_t)1 << 20)
+
+typedef struct writing {
+    const proving_key *key;
+    setup_files files;
+    pool *p;
+    const cuzk_control *control;
+    hash_ctx *sha256;
+    uint64_t hashed; /* bytes of the file */
+    /* of the chunk */
+    const uint8_t *from;
+    params_section section;
+    uint64_t at, bytes; /* in the file */
+    atomic_bool failed;
+    cuzk_error why;
+} writing;
+
+/* A variable that occurs in no constraint would have the identity for its point. */
+static bool has_identity(const writing *w, uint64_t from, uint64_t to) {
+    uint64_t width = params_point_bytes(w->section);
+    for (uint64_t i = (from + width - 1) / width * width; i < to; i += width)
+        if (w->from[i] & 0x40) return true;
+    return false;
+}
+
+/* The first tile is the chunk's part in the digest. */
+static void write_tile(void *user, size_t tile, unsigned slot) {
+    writing *w = user;
+    (void)slot;
+    if (tile == 0) {
+        hash_update(w->sha256, w->from, w->bytes);
+        return;
+    }
+    uint64_t at = (tile - 1) * WRITE_TILE, n = w->bytes - at < WRITE_TILE ? w->bytes - at : WRITE_TILE;
+    cuzk_error e;
+    cuzk_status st = has_identity(w, at, at + n) ? cuzk_fail(&e, CUZK_MALFORMED,
+                                                             "a point of section %s is the identity: a variable is "
+                                                             "unconstrained, or another trapdoor is to be chosen",
+                                                             params_section_name(w->section))
+                                                 : file_writer_pwrite(w->files.params, w->from + at, n, w->at + at, &e);
+    if (st != CUZK_OK && !atomic_exchange(&w->failed, true)) w->why = e;
+}
+
+/* The numbers of points before sections that begin until here. */
+static void hash_numbers(writing *w, uint64_t until) {
+    for (params_section s = PARAMS_H; s < PARAMS_SECTIONS; s++) {
+        uint8_t number[4];
+        if (w->files.offset[s] <= w->hashed || w->files.offset[s] > until) continue;
+        params_write_count(number, w->key->count[s]);
+        hash_update(w->sha256, number, sizeof number);
+        w->hashed = w->files.offset[s];
+    }
+}
+
+static cuzk_status write_points(void *user, gpu_section section, uint64_t first, uint64_t n, const void *from,
+                                cuzk_error *err) {
+    writing *w = user;
+    w->section = (params_section)(PARAMS_H + (int)section);
+    uint64_t width = params_point_bytes(w->section);
+    w->from = from;
+    w->at = w->files.offset[w->section] + first * width;
+    w->bytes = n * width;
+    hash_numbers(w, w->at);
+    cuzk_status st = pool_run(w->p, w->control, "key: write", 1 + (size_t)((w->bytes + WRITE_TILE - 1) / WRITE_TILE),
+                              write_tile, w, err);
+    w->hashed = w->at + w->bytes;
+    if (st != CUZK_OK || !atomic_load(&w->failed)) return st;
+    *err = w->why;
+    return err->status;
+}
+
+/* The verifying key at the front. */
+static cuzk_status hash_front(writing *w, cuzk_error *err) {
+    buffer front = {0};
+    size_t n = verifying_key_bytes(&w->key->vk);
+    cuzk_status st = buffer_alloc(&front, BUFFER_SETUP, n, err);
+    if (st != CUZK_OK) return st;
+    verifying_key_write(&w->key->vk, front.data);
+    hash_update(w->sha256, front.data, n);
+    w->hashed = n;
+    buffer_free(&front);
+    return CUZK_OK;
+}
+
+static cuzk_status write_file(writing *w, const gpu_key *key, cuzk_error *err) {
+    uint64_t count[PARAMS_SECTIONS];
+    gpu_sink sink = {.write = write_points, .user = w, .chunk_bytes = WRITE_CHUNK};
+    for (params_section s = 0; s < PARAMS_SECTIONS; s++) count[s] = w->key->count[s];
+    cuzk_status st = setup_files_begin(&w->files, &w->key->vk, count, err);
+    if (st == CUZK_OK) st = hash_front(w, err);
+    if (st == CUZK_OK) st = stream_buffers_take(sink.buffer, sink.chunk_bytes, err);
+    if (st != CUZK_OK) return st;
+    st = cuda_module()->key_write(key, &sink, err);
+    stream_buffers_give();
+    if (st != CUZK_OK) return st;
+    hash_numbers(w, w->files.total);
+    return setup_files_publish(&w->files, err);
+}
+
+cuzk_status backend_cuda_key_write(const proving_key *k, const char *params_path, const char *vk_path,
+                                   setup_result *out, pool *p, const cuzk_control *control, cuzk_error *err) {
+    writing w = {.key = k, .p = p, .control = control};
+    cuzk_status st = setup_files_look(&w.files, params_path, vk_path, err);
+    if (st != CUZK_OK) return st;
+    resident *r = take_somewhere(k);
+    if (!r) return cuzk_fail(err, CUZK_USAGE, "there is no such key on a device");
+    w.sha256 = hash_create(HASH_SHA256);
+    st = write_file(&w, r->object, err);
+    setup_files_abort(&w.files);
+    hash_final(w.sha256, out->params_sha256);
+    hash_destroy(w.sha256);
+    out->params_bytes = w.files.total;
+    resident_give(r);
+    return st;
 }

@@ -14,8 +14,7 @@ cuzk_status fixed_base_table(affine<F> *table, const affine<F> *base, xyzz<F> *s
                              cuzk_error *err);
 template <class F>
 cuzk_status fixed_base_enqueue(affine<F> *out, const affine<F> *table, const fr *scalars, size_t n,
-                               xyzz<F> *scratch /* FIXED_CHUNK */, F *prefix /* FIXED_CHUNK */, cudaStream_t stream,
-                               cuzk_error *err);
+                               xyzz<F> *scratch /* n */, F *prefix /* n */, cudaStream_t stream, cuzk_error *err);
 
 /* acc: n_inputs + n_aux variables of 8 words of 64 bits, zero before; adds coefficient * weights[row] for each term of
  * a matrix. */

@@ -1,8 +1,9 @@
-/* Keys that do not fit a device: which sections lie there, and how the others get there for each proof; see
+/* Keys on their way to a device: which sections lie there, and how the points get there, once or for each proof; see
  * backend/cuda/resident.h.
  *
- * Two pinned buffers, there while any such proof is: while one is copied by the device, all threads fill the other from
- * the key's mapping. */
+ * Through two pinned buffers: while one is copied by the device, all threads fill the other, from points on the host or
+ * from the key's file. They stay while any proof that was streamed is in flight. */
+#include <assert.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,10 +12,11 @@
 #include "backend/cuda/resident.h"
 
 #define DRIVER_BYTES ((uint64_t)1 << 30) /* of a device's memory, left to the driver */
-#define CHUNK_MOST ((uint64_t)512 << 20) /* of a section */
+#define CHUNK_MOST ((uint64_t)512 << 20) /* of a section that each proof streams */
+#define LOAD_MOST ((uint64_t)32 << 20)   /* of one that goes to the device to stay */
 #define CHUNK_LEAST ((uint64_t)1 << 20)  /* multiples of it */
 #define CHUNKS 4                         /* of the largest section, at least, so that copying and adding overlap */
-#define TILE_BYTES ((uint64_t)2 << 20)   /* a thread copies at a time */
+#define TILE_BYTES ((uint64_t)1 << 20)   /* a thread copies at a time */
 #define DEVICES 64
 
 static atomic_uint_least64_t limits[DEVICES];
@@ -38,13 +40,21 @@ static size_t point_bytes(gpu_section s) {
     return s == GPU_B_G2 ? sizeof(g2_affine) : sizeof(g1_affine);
 }
 
+static params_section in_file(gpu_section s) {
+    return (params_section)(PARAMS_H + (int)s);
+}
+
 static uint64_t section_points(const gpu_key_source *k, gpu_section s) {
     return s == GPU_H ? k->n_h : s == GPU_L ? k->n_l : s == GPU_A ? k->n_a : k->n_b;
 }
 
-static const uint8_t *section_from(const gpu_key_source *k, gpu_section s) {
-    const void *from[GPU_SECTIONS] = {k->h, k->l, k->a, k->b_g1, k->b_g2};
-    return from[s];
+gpu_key_source stream_source(const proving_key *k) {
+    return (gpu_key_source){.n_h = k->count[PARAMS_H],
+                            .n_l = k->count[PARAMS_L],
+                            .n_a = k->count[PARAMS_A],
+                            .n_b = k->count[PARAMS_B_G1],
+                            .encoded = k->file != NULL,
+                            .subgroup = k->subgroup};
 }
 
 cuzk_status stream_sections(unsigned *sections, const gpu_key_source *k, uint64_t shape_bytes, uint64_t proof_bytes,
@@ -64,16 +74,15 @@ cuzk_status stream_sections(unsigned *sections, const gpu_key_source *k, uint64_
 }
 
 uint64_t stream_chunk_bytes(const gpu_key_source *k, unsigned sections, unsigned *chunks) {
-    uint64_t largest = 0;
-    *chunks = 1;
+    bool whole = sections == GPU_WHOLE_KEY;
+    uint64_t largest = 0, most = whole ? LOAD_MOST : CHUNK_MOST;
+    *chunks = whole;
     for (unsigned s = 0; s < GPU_SECTIONS; s++) {
         uint64_t bytes = section_points(k, s) * point_bytes(s);
-        if (!(sections >> s & 1) && bytes > largest) largest = bytes;
+        if ((whole || !(sections >> s & 1)) && bytes > largest) largest = bytes;
     }
-    if (!largest) return 0;
     uint64_t chunk = (largest / CHUNKS + CHUNK_LEAST) / CHUNK_LEAST * CHUNK_LEAST;
-    if (chunk > CHUNK_MOST) chunk = CHUNK_MOST;
-    *chunks = 0;
+    if (chunk > most) chunk = most;
     for (unsigned s = 0; s < GPU_SECTIONS; s++) {
         uint64_t per = chunk / point_bytes(s), n = section_points(k, s);
         if (!(sections >> s & 1)) *chunks += (unsigned)((n + per - 1) / per);
@@ -116,52 +125,101 @@ static cuzk_status take_locked(uint64_t bytes, cuzk_error *err) {
     return CUZK_OK;
 }
 
+cuzk_status stream_buffers_take(void *data[2], uint64_t bytes, cuzk_error *err) {
+    pthread_mutex_lock(&buffers_lock);
+    cuzk_status st = take_locked(bytes, err);
+    for (int k = 0; k < 2; k++) data[k] = buffers[k].data;
+    if (st != CUZK_OK) pthread_mutex_unlock(&buffers_lock);
+    return st;
+}
+
+void stream_buffers_give(void) {
+    if (users == 0) release_locked();
+    pthread_mutex_unlock(&buffers_lock);
+}
+
 /* ---- reading ---- */
 
 typedef struct reading {
-    const gpu_key_source *key;
+    const proving_key *key;
     pool *p;
     const cuzk_control *control;
-    const uint8_t *from;
+    params_section section;
+    uint64_t at, bytes; /* in the section */
     uint8_t *to;
-    uint64_t bytes;
+    atomic_bool failed;
+    cuzk_error why; /* of the first tile that failed */
 } reading;
 
-static void copy_tile(void *ctx, size_t tile, unsigned slot) {
-    const reading *r = ctx;
+static const uint8_t *host_points(const proving_key *k, params_section s) {
+    const void *from[PARAMS_SECTIONS] = {
+        [PARAMS_H] = k->h, [PARAMS_L] = k->l, [PARAMS_A] = k->a, [PARAMS_B_G1] = k->b_g1, [PARAMS_B_G2] = k->b_g2};
+    return from[s];
+}
+
+static void read_tile(void *user, size_t tile, unsigned slot) {
+    reading *r = user;
     (void)slot;
     uint64_t at = tile * TILE_BYTES, n = r->bytes - at < TILE_BYTES ? r->bytes - at : TILE_BYTES;
-    memcpy(r->to + at, r->from + at, n);
+    cuzk_error e;
+    if (!r->key->file)
+        memcpy(r->to + at, host_points(r->key, r->section) + r->at + at, n);
+    else if (file_reader_read(r->key->file, r->to + at, n, r->key->offset[r->section] + r->at + at, &e) != CUZK_OK &&
+             !atomic_exchange(&r->failed, true))
+        r->why = e;
 }
 
 static cuzk_status read_points(void *user, gpu_section section, uint64_t first, uint64_t n, void *to, cuzk_error *err) {
     reading *r = user;
-    r->from = section_from(r->key, section) + first * point_bytes(section);
-    r->to = to;
+    r->section = in_file(section);
+    r->at = first * point_bytes(section);
     r->bytes = n * point_bytes(section);
-    return pool_run(r->p, r->control, "key to device", (r->bytes + TILE_BYTES - 1) / TILE_BYTES, copy_tile, r, err);
+    r->to = to;
+    cuzk_status st =
+        pool_run(r->p, r->control, "key to device", (r->bytes + TILE_BYTES - 1) / TILE_BYTES, read_tile, r, err);
+    if (st != CUZK_OK || !atomic_load(&r->failed)) return st;
+    *err = r->why;
+    return err->status;
 }
 
-cuzk_status stream_run(gpu_proof *proof, const gpu_key_source *k, unsigned sections, uint64_t *held, pool *p,
+cuzk_status stream_bad_point(const proving_key *key, const gpu_bad_point *bad, cuzk_error *err) {
+    static_assert((int)GPU_POINT_NOT_IN_SUBGROUP == (int)POINT_NOT_IN_SUBGROUP, "the same order");
+    params_section s = in_file(bad->section);
+    return params_point_fault(
+        err, key->path, params_section_name(s), bad->index, key->offset[s] + bad->index * params_point_bytes(s),
+        bad->fault == GPU_POINT_IDENTITY ? PARAMS_IDENTITY : point_status_text((point_status)bad->fault));
+}
+
+cuzk_status stream_make_key(void **out, unsigned device, const void *source, cuzk_error *err) {
+    const key_on_device *k = source;
+    unsigned chunks;
+    gpu_bad_point bad;
+    reading r = {.key = k->key, .p = k->p, .control = k->control};
+    gpu_stream s = {
+        .read = read_points, .user = &r, .chunk_bytes = stream_chunk_bytes(&k->source, k->sections, &chunks)};
+    if (!k->sections) return cuda_module()->key_create((gpu_key **)out, device, &k->source, 0, NULL, &bad, err);
+    cuzk_status st = stream_buffers_take(s.buffer, s.chunk_bytes, err);
+    if (st != CUZK_OK) return st;
+    st = cuda_module()->key_create((gpu_key **)out, device, &k->source, k->sections, &s, &bad, err);
+    stream_buffers_give();
+    return st == CUZK_KEY_DAMAGED ? stream_bad_point(k->key, &bad, err) : st;
+}
+
+cuzk_status stream_run(gpu_proof *proof, const proving_key *key, unsigned sections, uint64_t *held, pool *p,
                        const cuzk_control *control, cuzk_error *err) {
     unsigned chunks;
-    reading r = {.key = k, .p = p, .control = control};
-    gpu_stream s = {.read = read_points, .user = &r, .chunk_bytes = stream_chunk_bytes(k, sections, &chunks)};
+    gpu_key_source source = stream_source(key);
+    reading r = {.key = key, .p = p, .control = control};
+    gpu_stream s = {.read = read_points, .user = &r, .chunk_bytes = stream_chunk_bytes(&source, sections, &chunks)};
     *held = 0;
-    if (!s.chunk_bytes) return cuda_module()->proof_run(proof, NULL, err);
-    if (!k->h) return cuzk_fail(err, CUZK_USAGE, "a key that was made on a device can only be used there");
-    pthread_mutex_lock(&buffers_lock);
-    cuzk_status st = take_locked(s.chunk_bytes, err);
-    if (st == CUZK_OK) {
-        for (int i = 0; i < 2; i++) s.buffer[i] = buffers[i].data;
-        st = cuda_module()->proof_run(proof, &s, err);
-    }
+    if (sections == GPU_WHOLE_KEY) return cuda_module()->proof_run(proof, NULL, err);
+    cuzk_status st = stream_buffers_take(s.buffer, s.chunk_bytes, err);
+    if (st != CUZK_OK) return st;
+    st = cuda_module()->proof_run(proof, &s, err);
     if (st == CUZK_OK) {
         users++;
-        *held = 2 * s.chunk_bytes;
-    } else if (users == 0) {
-        release_locked();
+        *held = buffers[0].bytes + buffers[1].bytes;
     }
-    pthread_mutex_unlock(&buffers_lock);
+    stream_buffers_give();
     return st;
 }

@@ -50,14 +50,16 @@ cuzk_status find_bounds(key_stream *s, std::vector<uint32_t> *bound, const uint3
 
 } // namespace
 
-cuzk_status key_stream_open(key_stream *s, const gpu_stream *source, cudaStream_t compute, void *work,
-                            size_t work_bytes, uint32_t *bounds, cuzk_error *err) {
+cuzk_status key_stream_open(key_stream *s, const gpu_stream *source, const gpu_key *k, cudaStream_t compute, void *work,
+                            size_t work_bytes, uint32_t *bounds, point_marks *marks, cuzk_error *err) {
     workspace w = {static_cast<uint8_t *>(work), 0};
     *s = {};
     s->source = source;
     s->compute = compute;
     for (auto &p : s->place) p = w.take<uint8_t>(source->chunk_bytes);
     s->bounds = bounds;
+    s->encoded = k->encoded, s->subgroup = k->subgroup;
+    s->marks = marks;
     s->rest = w.take<uint8_t>(0);
     if (w.used >= work_bytes) return cuzk_fail(err, CUZK_INTERNAL, "a chunk of the key is larger than its place");
     s->rest_bytes = work_bytes - w.used;
@@ -111,7 +113,11 @@ template <class F> cuzk_status key_stream_sum(key_stream *s, const streamed_quer
         cuzk_status st = bring(s, q->section, first, n, sizeof(affine<F>), &k, err);
         if (st != CUZK_OK) return st;
         /* Numbers stay those of the whole section: the place stands for points from `first` on. */
-        const affine<F> *here = reinterpret_cast<const affine<F> *>(s->place[k]);
+        affine<F> *here = reinterpret_cast<affine<F> *>(s->place[k]);
+        if (s->encoded) {
+            st = points_decode_enqueue(here, n, first, s->subgroup, q->section, s->marks, s->compute, err);
+            if (st != CUZK_OK) return st;
+        }
         const affine<F> *whole =
             reinterpret_cast<const affine<F> *>(reinterpret_cast<uintptr_t>(here) - first * sizeof(affine<F>));
         if (q->bits) {

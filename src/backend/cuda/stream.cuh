@@ -8,12 +8,15 @@
 
 #include "gpu.cuh"
 #include "msm.cuh"
+#include "points.cuh"
 #include "sums.cuh"
 
 #define KEY_STREAM_CHUNKS 4096u /* of a section, at most */
 
 struct key_stream {
     const gpu_stream *source;
+    bool encoded, subgroup; /* as in gpu_key_source */
+    point_marks *marks;
     cudaStream_t compute, copy;
     cudaEvent_t up[2], used[2];
     uint8_t *place[2], *rest;
@@ -23,9 +26,9 @@ struct key_stream {
     bool occupied; /* others have used the work memory since */
 };
 /* work: free once what is enqueued on `compute` has run. bounds: KEY_STREAM_CHUNKS + 1 numbers of device memory, free
- * at once. */
-cuzk_status key_stream_open(key_stream *s, const gpu_stream *source, cudaStream_t compute, void *work,
-                            size_t work_bytes, uint32_t *bounds, cuzk_error *err);
+ * at once. marks: set before, on `compute`. */
+cuzk_status key_stream_open(key_stream *s, const gpu_stream *source, const gpu_key *k, cudaStream_t compute, void *work,
+                            size_t work_bytes, uint32_t *bounds, point_marks *marks, cuzk_error *err);
 /* Waits for the copies: the source's buffers are free then. */
 void key_stream_close(key_stream *s);
 

@@ -29,12 +29,15 @@ static uint64_t bitmap_bytes(const shape *s) {
     return (shape_counts(s).aux + 63) / 64 * 8;
 }
 
-uint64_t upload_host_bytes(const shape *s, unsigned threads) {
-    if (!shape_is_lazy(s)) return pages(witness_bytes(s));
+uint64_t upload_witness_bytes(const shape *s) {
+    return pages(shape_is_lazy(s) ? witness_lazy_bytes(s) : witness_bytes(s));
+}
+
+uint64_t upload_piece_bytes(const shape *s, unsigned threads) {
+    if (!shape_is_lazy(s)) return 0;
     uint64_t piece;
     piece_copies(s, &piece);
-    return pages(witness_lazy_bytes(s)) + pages(bitmap_bytes(s)) + 2 * pages(piece) +
-           witness_each_copy_bytes(s, threads);
+    return pages(bitmap_bytes(s)) + 2 * pages(piece) + witness_each_copy_bytes(s, threads);
 }
 
 cuzk_status upload_cancelled(const cuzk_control *control, cuzk_error *err) {
