@@ -133,7 +133,7 @@ def main(peer):
         try:
             proof = folder / "proof.bin"
             r = subprocess.run([*command, f"unix://{folder}/s", HERE / "old_contract.proto", DATA, proof],
-                               env={**os.environ, **env, **more}, timeout=300)
+                               env={**os.environ, **env, **more}, timeout=1200)
             if r.returncode:
                 sys.exit(f"the {peer} peer failed")
             verify(proof)

@@ -82,7 +82,7 @@ func try(method string, f fields) (protoreflect.Message, error) {
 	d := service.Methods().ByName(protoreflect.Name(method))
 	in, out := dynamicpb.NewMessage(d.Input()), dynamicpb.NewMessage(d.Output())
 	fill(in, f)
-	ctx, cancel := context.WithTimeout(context.Background(), 120*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 400*time.Second)
 	defer cancel()
 	return out, conn.Invoke(ctx, "/"+string(service.FullName())+"/"+method, in, out)
 }

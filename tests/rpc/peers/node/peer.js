@@ -22,7 +22,7 @@ function check(ok, what) {
 }
 
 function call(method, message) {
-  const deadline = new Date(Date.now() + 120000);
+  const deadline = new Date(Date.now() + 400000);
   return new Promise((resolve, reject) =>
     client[method](message, { deadline }, (error, reply) => (error ? reject(error) : resolve(reply))));
 }

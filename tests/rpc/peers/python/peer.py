@@ -17,7 +17,7 @@ request = json.loads((pathlib.Path(data) / "request.json").read_text())
 vanilla = (pathlib.Path(data) / "vanilla-0.bin").read_bytes()
 channel = grpc.insecure_channel(address, options=[("grpc.max_receive_message_length", 256 << 20)])
 stub = services.ProvingEngineStub(channel)
-TIMEOUT = 120
+TIMEOUT = 400  # for what takes seconds on an idle machine
 
 
 def check(ok, what):
