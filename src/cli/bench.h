@@ -55,6 +55,7 @@ typedef struct bench_run {
     bench_slice *slices; /* none from a daemon */
     size_t n_slices;
     uint64_t peak_rss, unexplained /* when RSS was highest */, peak_tracked, peak_classes[BUFFER_CLASSES], budget;
+    uint64_t peak_device; /* reserved in the memory of one device, at most */
     char devices[160];
 } bench_run;
 

@@ -187,6 +187,10 @@ static cuzk_status daemon_finish(bench_target *t, bench_run *r, cuzk_error *err)
         r->pw = (unsigned)number_at(json_member(root, "synthesis"), "max_concurrent");
         r->gw = workers && devices && devices->len ? (unsigned)(workers->len / devices->len) : 0;
         snprintf(r->devices, sizeof r->devices, "%.150s", rpc_client_address(d->status));
+        for (const json_node *n = devices ? devices->first : NULL; n; n = n->next) {
+            uint64_t peak = number_at(json_member(n, "budget"), "peak_used_bytes");
+            if (peak > r->peak_device) r->peak_device = peak;
+        }
         r->peak_tracked = d->seen.peak_tracked;
         memcpy(r->peak_classes, d->seen.peak_classes, sizeof r->peak_classes);
     }

@@ -112,6 +112,8 @@ static cuzk_status engine_finish(bench_target *t, bench_run *r, cuzk_error *err)
     if (engine_view_get(e->engine, &v, err)) return err->status;
     describe(r, &v);
     r->peak_tracked = v.tracked.peak_bytes;
+    for (size_t i = 0; i < v.n_devices; i++)
+        if (v.devices[i].budget.peak_reserved > r->peak_device) r->peak_device = v.devices[i].budget.peak_reserved;
     for (int c = 0; c < BUFFER_CLASSES; c++) r->peak_classes[c] = v.classes[c].peak_bytes;
     if (cpu_peak_rss_bytes() > r->peak_rss) r->peak_rss = cpu_peak_rss_bytes();
     engine_view_free(&v);

@@ -86,7 +86,7 @@ static cuzk_status write_sweep(const char *folder, const bench_run *runs, size_t
     table t;
     if (table_open(&t, err)) return err->status;
     fputs("pw,gw,completed,failed,seconds,seconds_per_proof,p50_seconds,p95_seconds,peak_rss_bytes,"
-          "tracked_peak_bytes,unexplained_bytes",
+          "tracked_peak_bytes,unexplained_bytes,device_peak_bytes",
           t.f);
     for (int c = 0; c < BUFFER_CLASSES; c++) fprintf(t.f, ",%s_peak_bytes", buffer_class_name((buffer_class)c));
     fputc('\n', t.f);
@@ -94,10 +94,11 @@ static cuzk_status write_sweep(const char *folder, const bench_run *runs, size_t
         const bench_run *r = &runs[i];
         size_t m;
         double *v = bench_sorted_latencies(r, &m);
-        fprintf(t.f, "%u,%u,%zu,%zu,%.6f,%.6f,%.6f,%.6f,%llu,%llu,%llu", r->pw, r->gw, r->completed,
+        fprintf(t.f, "%u,%u,%zu,%zu,%.6f,%.6f,%.6f,%.6f,%llu,%llu,%llu,%llu", r->pw, r->gw, r->completed,
                 r->n_proofs - r->completed, r->seconds, bench_seconds_per_proof(r), v ? bench_quantile(v, m, 0.5) : 0,
                 v ? bench_quantile(v, m, 0.95) : 0, (unsigned long long)r->peak_rss,
-                (unsigned long long)r->peak_tracked, (unsigned long long)r->unexplained);
+                (unsigned long long)r->peak_tracked, (unsigned long long)r->unexplained,
+                (unsigned long long)r->peak_device);
         for (int c = 0; c < BUFFER_CLASSES; c++) fprintf(t.f, ",%llu", (unsigned long long)r->peak_classes[c]);
         fputc('\n', t.f);
         free(v);

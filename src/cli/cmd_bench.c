@@ -148,6 +148,7 @@ static void put_figures(json_out *o, const bench_run *r) {
     put_number(o, "peak_rss_bytes", r->peak_rss);
     put_number(o, "tracked_peak_bytes", r->peak_tracked);
     put_number(o, "unexplained_bytes", r->unexplained);
+    put_number(o, "device_peak_bytes", r->peak_device);
     free(v);
 }
 

@@ -10,7 +10,7 @@ sys.path.insert(0, str(cli_test.ROOT / "tests/daemon"))
 WINDOW = cli_test.DATA / "window-post-2kib-1"
 WINDOW_JOB = ("window-post", "--request", WINDOW / "request.json", "--vanilla", WINDOW / "vanilla-0.bin")
 FIGURES = {"completed", "failed", "seconds", "seconds_per_proof", "p50", "p95", "min", "max", "mean", "peak_rss_bytes",
-           "tracked_peak_bytes", "unexplained_bytes"}
+           "tracked_peak_bytes", "unexplained_bytes", "device_peak_bytes"}
 STAGES = ["queue_wait", "key_load", "vanilla_check", "synthesis", "device_wait", "device", "finish", "verify", "total"]
 
 
