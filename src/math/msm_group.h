@@ -15,29 +15,26 @@ typedef struct {
     uint8_t *slots;
 } MSM_G(msm_job);
 
-static size_t MSM_G(msm_slot_bytes)(const msm_plan *plan) {
-    return msm_round(math_kernels()->MSM_KERNEL(window_bytes)(plan->range_len, plan->bits));
+static size_t MSM_G(msm_slot_bytes)(const msm_plan *plan, size_t n) {
+    return msm_round(math_kernels()->MSM_KERNEL(window_bytes)(n, plan->bits));
 }
 
 static size_t MSM_G(msm_sums_bytes)(const msm_plan *plan) {
-    return msm_round(plan->windows * plan->ranges * sizeof(MSM_JACOBIAN));
+    return msm_round(plan->windows * msm_plan_ranges(plan) * sizeof(MSM_JACOBIAN));
 }
 
 size_t MSM_PUBLIC(msm, _scratch_bytes)(size_t n, unsigned threads) {
     if (n <= MSM_FEW) return 0;
     msm_plan plan = msm_plan_for(n, threads);
-    return MSM_G(msm_sums_bytes)(&plan) + threads * MSM_G(msm_slot_bytes)(&plan);
+    return MSM_G(msm_sums_bytes)(&plan) + threads * MSM_G(msm_slot_bytes)(&plan, n);
 }
 
 static void MSM_G(msm_tile)(void *ctx, size_t tile, unsigned slot) {
     const MSM_G(msm_job) *job = ctx;
-    const msm_plan *plan = &job->plan;
-    unsigned window = (unsigned)(tile / plan->ranges);
-    size_t begin = tile % plan->ranges * plan->range_len;
-    size_t len = job->n - begin < plan->range_len ? job->n - begin : plan->range_len;
-    job->kernels->MSM_KERNEL(window)(&job->sums[tile], job->index != NULL ? job->points : job->points + begin,
-                                     job->index != NULL ? job->index + begin : NULL, job->scalars + begin, len,
-                                     plan->bits, window, job->slots + slot * job->slot_bytes);
+    msm_tile_at t = msm_plan_tile(&job->plan, job->n, tile);
+    job->kernels->MSM_KERNEL(window)(&job->sums[t.sum], job->index != NULL ? job->points : job->points + t.begin,
+                                     job->index != NULL ? job->index + t.begin : NULL, job->scalars + t.begin,
+                                     t.end - t.begin, job->plan.bits, t.window, job->slots + slot * job->slot_bytes);
 }
 
 static void MSM_G(msm_few)(MSM_JACOBIAN *out, const MSM_AFFINE *points, const uint32_t *index, const fr_canon *scalars,
@@ -66,17 +63,17 @@ cuzk_status MSM_PUBLIC(msm, )(MSM_JACOBIAN *out, const MSM_AFFINE *points, const
            .scalars = scalars,
            .n = n,
            .plan = msm_plan_for(n, threads)};
-    job.slot_bytes = MSM_G(msm_slot_bytes)(&job.plan);
+    job.slot_bytes = MSM_G(msm_slot_bytes)(&job.plan, n);
     size_t sums_bytes = MSM_G(msm_sums_bytes)(&job.plan);
     buffer scratch;
     cuzk_status s = buffer_alloc(&scratch, BUFFER_MSM_SCRATCH, sums_bytes + threads * job.slot_bytes, err);
     if (s != CUZK_OK) return s;
     job.sums = scratch.data;
     job.slots = (uint8_t *)scratch.data + sums_bytes;
-    s = pool_run(p, control, stage, job.plan.windows * job.plan.ranges, MSM_G(msm_tile), &job, err);
-    if (s == CUZK_OK) {
-        job.kernels->MSM_KERNEL(combine)(out, job.sums, job.plan.windows, job.plan.ranges, job.plan.bits);
-    }
+    size_t ranges = msm_plan_ranges(&job.plan);
+    for (size_t i = 0; i < job.plan.windows * ranges; i++) MSM_G(set_infinity)(&job.sums[i]);
+    s = pool_run(p, control, stage, msm_plan_tiles(&job.plan), MSM_G(msm_tile), &job, err);
+    if (s == CUZK_OK) job.kernels->MSM_KERNEL(combine)(out, job.sums, job.plan.windows, ranges, job.plan.bits);
     buffer_free(&scratch);
     return s;
 }
