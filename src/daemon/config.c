@@ -294,10 +294,18 @@ static cuzk_status unknown_setting(const reading *r, const toml_item *item, cons
     return cuzk_fail_hint(err, "`cuzk config --print` shows every setting");
 }
 
+static bool is_section(const char *name) {
+    bool is = false;
+    for (size_t i = 0; i < config_section_count; i++) is = is || !strcmp(config_sections[i].name, name);
+    for (size_t i = 0; i < config_old_count; i++) is = is || !strcmp(config_old_rows[i].section, name);
+    return is;
+}
+
 static cuzk_status on_setting(void *user, const char *path, const char *name, const toml_item *item,
                               const toml_item *items, size_t n, cuzk_error *err) {
     reading *r = user;
     const config_row *row = find_row(path, name);
+    if (item->kind == TOML_TABLE && !path[0] && is_section(name)) return CUZK_OK;
     if (row) {
         r->given[row - config_rows] = true;
         toml_item debug = {.kind = TOML_TEXT, .text = "debug", .len = 5, .line = item->line, .column = item->column};

@@ -37,15 +37,17 @@ toml_item item_of(const toml::node &node) {
         item.truth = truth->get();
     } else if (node.is_array()) {
         item.kind = TOML_LIST;
+    } else if (node.is_table()) {
+        item.kind = TOML_TABLE;
     }
     return item;
 }
 
-/* Tables are as deep as the parser allows (256). */
+/* Tables are as deep as values may be nested (256) times the parts that a name may have. */
 void collect(const toml::table &table, const std::string &path, std::vector<setting> &all) {
     for (const auto &[key, node] : table) {
         const std::string name(key.str());
-        if (const toml::table *inner = node.as_table()) {
+        if (const toml::table *inner = node.as_table(); inner && !inner->empty()) {
             collect(*inner, path.empty() ? name : path + "." + name, all);
             continue;
         }
@@ -59,13 +61,17 @@ void collect(const toml::table &table, const std::string &path, std::vector<sett
     }
 }
 
-/* A byte beyond ASCII outside of texts and comments is no TOML, and some letters there make toml++ run into code that
- * it holds to be out of reach. Up to the document's first fault, which ends its parsing, this follows the same rules.
- */
-bool plain_where_it_must_be(std::string_view text, unsigned *line, unsigned *column) {
+constexpr unsigned most_dots = 8; /* in one name; those of settings have one */
+
+/* What toml++ cannot be given, or NULL. A byte beyond ASCII outside of texts and comments is no TOML, and some letters
+ * there make it run into code that it holds to be out of reach. A name of very many parts makes a tree so deep that
+ * walking it takes more stack than there is. Up to the document's first fault, which ends its parsing, this follows the
+ * same rules. */
+const char *first_obstacle(std::string_view text, unsigned *line, unsigned *column) {
     const char *const multi[] = {"\"\"\"", "'''"};
     char quote = 0; /* of the text we are in; 0: none */
     bool comment = false, long_text = false;
+    unsigned dots = 0;
     *line = 1, *column = 0;
     for (size_t i = 0; i < text.size(); i++) {
         const char c = text[i];
@@ -73,6 +79,7 @@ bool plain_where_it_must_be(std::string_view text, unsigned *line, unsigned *col
         if (c == '\n') {
             ++*line, *column = 0;
             comment = false;
+            dots = 0;
             if (!long_text) quote = 0;
         } else if (comment) {
             continue;
@@ -94,10 +101,14 @@ bool plain_where_it_must_be(std::string_view text, unsigned *line, unsigned *col
             long_text = text.substr(i, 3) == multi[c == '\''];
             if (long_text) i += 2, *column += 2;
         } else if (static_cast<unsigned char>(c) >= 0x80) {
-            return false;
+            return "a byte beyond ASCII outside of texts and comments";
+        } else if (c == '.') {
+            if (++dots > most_dots) return "a name of too many parts";
+        } else if (c == ',' || c == '=') {
+            dots = 0;
         }
     }
-    return true;
+    return nullptr;
 }
 
 } // namespace
@@ -107,10 +118,12 @@ extern "C" cuzk_status toml_read(const char *file, const char *text, size_t len,
     try {
         unsigned line, column;
         const bool has_mark = std::string_view(text, len).substr(0, 3) == "\xEF\xBB\xBF"; /* of UTF-8 */
-        if (!plain_where_it_must_be(std::string_view(text, len).substr(has_mark ? 3 : 0), &line, &column)) {
+        const char *const obstacle =
+            first_obstacle(std::string_view(text, len).substr(has_mark ? 3 : 0), &line, &column);
+        if (obstacle) {
             cuzk_fail(err, CUZK_MALFORMED, "the settings are not TOML");
             cuzk_fail_where(err, "%s: line %u, column %u", file, line, column);
-            return cuzk_fail_found(err, "a byte beyond ASCII outside of texts and comments");
+            return cuzk_fail_found(err, "%s", obstacle);
         }
         const toml::parse_result result = toml::parse(std::string_view(text, len), std::string_view(file));
         if (!result) {

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-typedef enum toml_kind { TOML_TEXT, TOML_WHOLE, TOML_REAL, TOML_TRUTH, TOML_LIST, TOML_OTHER } toml_kind;
+typedef enum toml_kind { TOML_TEXT, TOML_WHOLE, TOML_REAL, TOML_TRUTH, TOML_LIST, TOML_TABLE, TOML_OTHER } toml_kind;
 
 typedef struct toml_item {
     toml_kind kind;
@@ -24,7 +24,8 @@ typedef struct toml_item {
 } toml_item;
 
 /* One setting. path is that of the table it is in ("daemon", "a.b", "" at the top), name its own. LIST: items has n.
- * All is borrowed until return. Return OK to go on. */
+ * TABLE: a table that holds nothing; of others only what they hold is told. All is borrowed until return. Return OK to
+ * go on. */
 typedef cuzk_status (*toml_setting)(void *user, const char *path, const char *name, const toml_item *item,
                                     const toml_item *items, size_t n, cuzk_error *err);
 

@@ -152,6 +152,15 @@ static void not_toml(void **state) {
     char deep[4096] = "x = ";
     memset(deep + 4, '[', 2000);
     refused(deep, CUZK_MALFORMED, "not TOML", "line 1");
+    /* As deep by the parts of one name: walking it would take all of the stack. */
+    static char names[400002];
+    for (size_t i = 0; i < 400000; i += 2) memcpy(names + i, "a.", 2);
+    names[0] = '[';
+    refused(names, CUZK_MALFORMED, "not TOML", "line 1, column 18");
+    assert_non_null(strstr(err.found, "too many parts"));
+    memcpy(names + 399999, "=1", 2);
+    names[0] = 'a';
+    refused(names, CUZK_MALFORMED, "not TOML", "line 1");
 }
 
 static void unknown(void **state) {
@@ -165,6 +174,10 @@ static void unknown(void **state) {
     assert_non_null(strstr(err.hint, "synthesis.partition_workers"));
     refused("[zebra]\nx = 1", CUZK_MALFORMED, "zebra.x", "line 2");
     refused("[daemon.listen]\nx = 1", CUZK_MALFORMED, "daemon.listen.x", "line 2");
+    /* Tables that hold nothing are no values, and only sections may be there. */
+    refused("[daemon.listen]\n", CUZK_MALFORMED, "daemon.listen", "line 1");
+    refused("memory.total_budget = {}", CUZK_MALFORMED, "memory.total_budget", "line 1");
+    refused("[demon]\n", CUZK_MALFORMED, "no such setting: demon", "line 1");
     /* The first in the document, whatever its name. */
     refused("[zebra]\nx = 1\n[aardvark]\nx = 1", CUZK_MALFORMED, "zebra.x", "line 2");
 }
