@@ -233,10 +233,18 @@ static cuzk_status make_request(rpc_submission *out, fields *f, cuzk_error *err)
 
 /* ---- the whole ---- */
 
+/* Those below the space, DEL, and those of U+0080 to U+009F, which terminals obey too. */
+static bool has_control_characters(const uint8_t *text, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] < 0x20 || text[i] == 0x7f) return true;
+        if (text[i] == 0xc2 && i + 1 < n && text[i + 1] < 0xa0) return true;
+    }
+    return false;
+}
+
 static cuzk_status take_id(rpc_submission *out, cuzk_bytes id, cuzk_error *err) {
-    bool ok = id.n < sizeof out->request_id && text_is_utf8(id.data ? id.data : "", id.n);
-    for (size_t i = 0; ok && i < id.n; i++) ok = ((const uint8_t *)id.data)[i] >= 0x20;
-    if (!ok) {
+    if (id.n >= sizeof out->request_id || !text_is_utf8(id.data ? id.data : "", id.n) ||
+        has_control_characters(id.data, id.n)) {
         cuzk_fail(err, CUZK_MALFORMED, "request_id is not an id");
         cuzk_fail_where(err, "SubmitProofRequest.request_id");
         return cuzk_fail_expected(err, "at most %zu bytes of UTF-8 without control characters",

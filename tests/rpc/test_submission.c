@@ -209,6 +209,10 @@ static void test_common(void **state) {
     expect_fault(&q, CUZK_MALFORMED, "SubmitProofRequest.request_id");
     q = new_request(3, "bad utf-8 \xff");
     expect_fault(&q, CUZK_MALFORMED, "SubmitProofRequest.request_id");
+    q = new_request(3, "delete \x7f");
+    expect_fault(&q, CUZK_MALFORMED, "SubmitProofRequest.request_id");
+    q = new_request(3, "control sequence \xc2\x9b");
+    expect_fault(&q, CUZK_MALFORMED, "SubmitProofRequest.request_id");
     char id[257];
     memset(id, 'i', 256);
     id[256] = 0;
