@@ -7,24 +7,26 @@
 #include "cuzk/v1/proving.pb-c.h"
 #include "rpc/pb.h"
 
+#define TOKEN_MAX 255 /* what a daemon takes */
+
 /* The file's first line, without white space around it. */
-static cuzk_status read_token(const char *path, char token[256], cuzk_error *err) {
+static cuzk_status read_token(const char *path, char token[TOKEN_MAX + 2], cuzk_error *err) {
     buffer b;
     if (file_read(&b, path, 4096, err)) return err->status;
     const char *p = b.data ? b.data : "";
     size_t n = 0, i = 0;
     while (i < b.bytes && (p[i] == ' ' || p[i] == '\n')) i++;
-    while (i < b.bytes && n < 255 && (unsigned char)p[i] > ' ') token[n++] = p[i++];
+    while (i < b.bytes && n <= TOKEN_MAX && (unsigned char)p[i] > ' ') token[n++] = p[i++];
     token[n] = 0;
     buffer_free(&b);
-    if (n > 0 && n < 255) return CUZK_OK;
+    if (n > 0 && n <= TOKEN_MAX) return CUZK_OK;
     cuzk_fail(err, CUZK_MALFORMED, "there is no token in the file");
     cuzk_fail_where(err, "%s", path);
-    return cuzk_fail_expected(err, "one line of at most 254 visible characters");
+    return cuzk_fail_expected(err, "one line of at most %d visible characters", TOKEN_MAX);
 }
 
 cuzk_status client_open(const args *a, rpc_client **out, cuzk_error *err) {
-    char token[256];
+    char token[TOKEN_MAX + 2];
     rpc_client_options o = {.address = a->value[OPT_ADDR],
                             .tls_ca = a->value[OPT_TLS_CA],
                             .tls_cert = a->value[OPT_TLS_CERT],

@@ -154,6 +154,10 @@ static cuzk_status start_session(rpc_client *c, cuzk_error *err) {
 }
 
 static cuzk_status set_up_tls(rpc_client *c, const rpc_client_options *o, cuzk_error *err) {
+    if (!o->tls_ca && (o->tls_cert || o->tls_key)) { /* never plain to somebody who asked for more */
+        cuzk_fail(err, CUZK_USAGE, "a client's certificate is for TLS, and no authority is named");
+        return cuzk_fail_hint(err, "give --tls-ca FILE, or --tls-ca system");
+    }
     if (!o->tls_ca) return CUZK_OK;
     if (net_tls_client(&c->tls, strcmp(o->tls_ca, "system") ? o->tls_ca : NULL, err)) return err->status;
     if (!o->tls_cert && !o->tls_key) return CUZK_OK;

@@ -156,6 +156,15 @@ def test_unreachable(folder):
     error("status", "--addr", "127.0.0.1:1", status=6, name="CUZK_UNREACHABLE")
     error("status", "--addr", "nonsense", status=2, name="CUZK_USAGE")
     error("status", "--token-file", folder / "nowhere", status=3, name="CUZK_IO")
+    # The longest token that a daemon takes can be shown to it, a longer one is not cut.
+    token = folder / "token"
+    token.write_text(255 * "t" + "\n")
+    error("status", "--addr", "127.0.0.1:1", "--token-file", token, status=6, name="CUZK_UNREACHABLE")
+    token.write_text(256 * "t" + "\n")
+    error("status", "--addr", "127.0.0.1:1", "--token-file", token, status=3, name="CUZK_MALFORMED")
+    # Who shows a certificate wants TLS.
+    for option in "--tls-cert", "--tls-key":
+        error("status", "--addr", "127.0.0.1:1", option, token, status=2, name="CUZK_USAGE")
 
 
 def main():
