@@ -94,6 +94,9 @@ static void token_free(char *token) {
     free(token);
 }
 
+/* A cookie cannot carry them, and one server must not take a token that the other refuses. */
+static const char not_in_tokens[] = "\",;\\";
+
 /* *out: NULL when the settings name no file; else free with token_free. */
 static cuzk_status read_token(char **out, const config *c, cuzk_error *err) {
     const char *path = c->token_file;
@@ -105,7 +108,7 @@ static cuzk_status read_token(char **out, const config *c, cuzk_error *err) {
     if (s != CUZK_OK) return s;
     size_t n = 0;
     const char *bytes = text.data;
-    while (n < text.bytes && bytes[n] > 0x20 && bytes[n] < 0x7f) n++;
+    while (n < text.bytes && bytes[n] > 0x20 && bytes[n] < 0x7f && !strchr(not_in_tokens, bytes[n])) n++;
     bool clean = n >= 16 && n <= TOKEN_MAX && (n == text.bytes || bytes[n] == '\n' || bytes[n] == '\r');
     *out = clean ? strndup(bytes, n) : NULL;
     if (text.data) secure_wipe(text.data, text.bytes);
@@ -113,7 +116,7 @@ static cuzk_status read_token(char **out, const config *c, cuzk_error *err) {
     if (!clean) {
         cuzk_fail(err, CUZK_MALFORMED, "the token is not one");
         cuzk_fail_where(err, "%s: line 1", path);
-        return cuzk_fail_expected(err, "16 to %d printable characters without blanks", TOKEN_MAX);
+        return cuzk_fail_expected(err, "16 to %d visible ASCII characters, none of %s", TOKEN_MAX, not_in_tokens);
     }
     if (!*out) return cuzk_fail(err, CUZK_MEMORY, "no memory for the token");
     if (stat(path, &st) == 0 && (st.st_mode & 0007)) log_warn("%s can be read by every user of this machine", path);

@@ -323,10 +323,11 @@ class Surroundings(DaemonTest):
         bad.write_text("not a key")
         d = self.daemon({"daemon.listen": "127.0.0.1:0", "daemon.tls_cert": str(bad), "daemon.tls_key": str(bad)})
         self.refused(d, 3, "cannot start", str(bad))
-        d = self.daemon({"daemon.token_file": str(bad)})
+        d = self.daemon({"daemon.token_file": str(bad), "daemon.status_listen": "127.0.0.1:0"})
         self.refused(d, 3, "cannot start", "token", str(bad))
-        bad.write_text(256 * "x")  # more than the servers take
-        self.refused(d, 3, "cannot start", "token", str(bad))
+        for text in 256 * "x", "of,no;cookie-12345":  # more than the servers take
+            bad.write_text(text)
+            self.refused(d, 3, "cannot start", "the token is not one", str(bad))
         d = self.daemon({"daemon.token_file": str(self.tmp / "none")})
         self.refused(d, 3, "cannot start", str(self.tmp / "none"))
 
