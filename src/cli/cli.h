@@ -18,10 +18,10 @@
 #define OPTION_LIST(X)                                                                                                 \
     X(HELP, "help", NULL, false, "show this text")                                                                     \
     X(JSON, "json", NULL, false, "one JSON object on standard output, also for a failure")                             \
-    X(QUIET, "quiet", NULL, false, "errors only on standard error")                                                    \
+    X(QUIET, "quiet", NULL, false, "only errors and warnings about insecure keys on standard error")                   \
     X(THREADS, "threads", "N", false, "threads to use (default: all that this process may use)")                       \
-    X(MEMORY, "memory", "BYTES", false, "most memory to use; suffixes K, M, G, KiB, MiB, GiB")                         \
-    X(DEVICE, "device", "D", false, "auto, cpu, cuda or cuda:N")                                                       \
+    X(MEMORY, "memory", "BYTES", false, "most memory to use; suffixes K, M, G, T, KiB, MiB, GiB, TiB")                 \
+    X(DEVICE, "device", "D", false, "auto (default), cpu, cuda or cuda:N")                                             \
     X(DEVICE_MEMORY, "device-memory", "BYTES", false, "most device memory to use (of no effect on the CPU)")           \
     X(SIZE, "size", "SIZE", false, "sector size: 2KiB, 8MiB, 512MiB, 32GiB, 64GiB, ...")                               \
     X(VARIANT, "variant", "V", false, "variant of the circuit, see `cuzk circuit list`")                               \

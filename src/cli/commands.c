@@ -13,7 +13,8 @@
     "Without --params the key is looked for under its official file name in $FIL_PROOFS_PARAMETER_CACHE (default\n"    \
     "/var/tmp/filecoin-proof-parameters). A development key (--dev-key) is made once and kept in our cache folder; "   \
     "its\n"                                                                                                            \
-    "proofs are worth nothing outside a trial. A key is converted when it is first used (minutes for a big one).\n"
+    "proofs are worth nothing outside a trial. A key is converted when it is first used (minutes for a big one;\n"     \
+    "a CUDA device reads it as it is).\n"
 
 #define JOB_FILES (BIT(C1) | BIT(REQUEST) | BIT(VANILLA))
 #define REMOTE_JOB (BIT(ID) | BIT(PRIORITY) | BIT(DEADLINE) | BIT(POLICY))

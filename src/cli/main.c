@@ -12,15 +12,33 @@
 
 /* ---- help ---- */
 
-static void help_all(FILE *f) {
-    fprintf(f, "cuzk %s: Groth16 proofs for Filecoin circuits\n\nUse: cuzk COMMAND ...\n\n", cuzk_version());
-    for (size_t i = 0; i < n_commands; i++) fprintf(f, "  %-16s %s\n", commands[i].words, commands[i].summary);
+/* Whether the command is `GROUP SOMETHING`. */
+static bool in_group(const command *c, const char *group) {
+    size_t n = strlen(group);
+    return !strncmp(c->words, group, n) && c->words[n] == ' ';
+}
+
+static bool is_group(const char *word) {
+    for (size_t i = 0; i < n_commands; i++) {
+        if (in_group(&commands[i], word)) return true;
+    }
+    return false;
+}
+
+/* Every command, or those of a group. */
+static void help_list(FILE *f, const char *group) {
+    fprintf(f, "cuzk %s: Groth16 proofs for Filecoin circuits\n\nUse: cuzk %s ...\n\n", cuzk_version(),
+            group ? group : "COMMAND");
+    for (size_t i = 0; i < n_commands; i++) {
+        if (group && !in_group(&commands[i], group)) continue;
+        fprintf(f, "  %-16s %s\n", commands[i].words, commands[i].summary);
+    }
     fprintf(f, "\n`cuzk COMMAND --help` shows options and an example. Example: cuzk circuit info porep --size 2KiB\n");
 }
 
 static void help_command(FILE *f, const command *c) {
-    fprintf(f, "cuzk %s: %s\n\nUse: cuzk %s %s\n\n%s%sOptions:\n", c->words, c->summary, c->words, c->operands, c->more,
-            *c->more ? "\n" : "");
+    fprintf(f, "cuzk %s: %s\n\nUse: cuzk %s%s%s\n\n%s%sOptions:\n", c->words, c->summary, c->words,
+            *c->operands ? " " : "", c->operands, c->more, *c->more ? "\n" : "");
     for (int o = 0; o < OPTIONS; o++) {
         if (!(c->options & UINT64_C(1) << o)) continue;
         char name[48];
@@ -55,19 +73,15 @@ static cuzk_status no_command(int argc, char **argv, cuzk_error *err) {
     const char *names[64], *first = argv[0];
     char typed[96];
     size_t n = 0;
-    bool group = false;
-    for (size_t i = 0; i < n_commands; i++) {
-        size_t len = strlen(first);
-        group = group || (!strncmp(commands[i].words, first, len) && commands[i].words[len] == ' ');
-        names[n++] = commands[i].words;
-    }
+    bool group = is_group(first);
+    for (size_t i = 0; i < n_commands; i++) names[n++] = commands[i].words;
     const char *second = group && argc > 1 && argv[1][0] != '-' ? argv[1] : NULL;
     snprintf(typed, sizeof typed, "%s%s%s", first, second ? " " : "", second ? second : "");
     if (group && !second) {
         cuzk_fail(err, CUZK_USAGE, "cuzk %s needs a second word", first);
-    } else {
-        cuzk_fail(err, CUZK_USAGE, "there is no command `%s`", typed);
+        return cuzk_fail_hint(err, "`cuzk %s --help` lists what can follow", first);
     }
+    cuzk_fail(err, CUZK_USAGE, "there is no command `%s`", typed);
     const char *near = text_nearest(typed, names, n);
     if (near) return cuzk_fail_hint(err, "did you mean `cuzk %s`?", near);
     return cuzk_fail_hint(err, "`cuzk --help` lists the commands");
@@ -187,7 +201,7 @@ int main(int argc, char **argv) {
         c = find_command(1, argv + before, &words);
     }
     if (!c && (help || (before < argc && !strcmp(argv[before], "help")))) {
-        help_all(stdout);
+        help_list(stdout, before < argc && is_group(argv[before]) ? argv[before] : NULL);
         return help_status();
     }
     if (!c) {

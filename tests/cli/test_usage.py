@@ -25,6 +25,12 @@ class Help(CliTest):
             self.assertEqual([c for c in listed if c not in DAEMON], COMMANDS)
             self.assertIn(DAEMON & set(listed), (set(), DAEMON))  # a build has the daemon, or not
 
+    def test_help_of_a_group_lists_its_commands(self):
+        a = self.cuzk("key", "--help")
+        self.assertEqual(a.status, 0)
+        self.assertEqual(re.findall(r"^  (\S+(?: [a-z0-9]+)?)  +\S", a.out.decode(), re.M), ["key inspect", "key verify"])
+        self.assertIn("cuzk key --help", self.fails(2, "key")["hint"])
+
     def test_each_command_has_help_with_an_example(self):
         for command in COMMANDS:
             a = self.cuzk(*command.split(), "--help")
@@ -33,6 +39,7 @@ class Help(CliTest):
             self.assertIn(f"Example: cuzk {command}", text)
             self.assertIn("--json", text)
             self.assertTrue(all(len(line) <= 132 for line in text.splitlines()), command)
+            self.assertTrue(all(line == line.rstrip() for line in text.splitlines()), command)
 
     def test_examples_parse(self):
         """Each example is accepted as far as its options go: it fails, if at all, over files, not over use."""
