@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import pathlib
+import re
 import resource
 import signal
 import subprocess
@@ -15,6 +16,19 @@ from cli_test import CUBE, CUZK, DATA, SHARED_CACHE, CliTest, main
 
 WINDOW = DATA / "window-post-2kib-1"
 JOB = ["window-post", "--request", WINDOW / "request.json", "--vanilla", WINDOW / "vanilla-0.bin"]
+
+
+def proc(process, name):
+    return pathlib.Path("/proc", str(process.pid), name).read_text()
+
+
+def until(process, true, seconds=120):
+    """A program starts at its leisure on a busy machine or under a sanitizer."""
+    end = time.monotonic() + seconds
+    while not true():
+        if process.poll() is not None or time.monotonic() > end:
+            raise AssertionError(f"not reached; the program's end: {process.returncode}")
+        time.sleep(0.005)
 
 
 class Keys(CliTest):
@@ -130,6 +144,8 @@ class Surroundings(CliTest):
                           ["vanilla", "inspect", "winning-post", "--request", self.tmp / "pipe", "--vanilla", "-"]):
                 p = subprocess.Popen([CUZK, *words, "--json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                      stderr=subprocess.PIPE, env=self.env | {"CUZK_CACHE": str(self.tmp / "cache")})
+                caught = 1 << (signal.SIGTERM - 1)
+                until(p, lambda: int(re.search(r"SigCgt:\s*(\w+)", proc(p, "status"))[1], 16) & caught)
                 time.sleep(0.5)
                 self.assertIsNone(p.poll(), words)
                 p.send_signal(signal.SIGTERM)
@@ -149,9 +165,9 @@ class Surroundings(CliTest):
         f.write_bytes(vk + count.to_bytes(4, "big"))
         os.truncate(f, len(vk) + 4 + 96 * count + 16)  # sparse: hashing it takes seconds
         p = subprocess.Popen([CUZK, "key", "inspect", f, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        time.sleep(0.3)
+        until(p, lambda: str(f) in proc(p, "maps"))
         os.truncate(f, 4096)
-        out, err = p.communicate(timeout=60)
+        out, err = p.communicate(timeout=300)
         self.assertEqual(p.returncode, 3, err)
         self.assertEqual(out.count(b"\n"), 1)
         self.assertIn(b'"CUZK_IO"', out)
