@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # A proof from beginning to end on this machine, with words: tools/demo.sh PROGRAM
 #
-# Input is a real sealed sector of 2 KiB from tests/data. Results go to build/demo; the development key (1 GiB) is made
-# on the first run only and kept in the cache folder, as `cuzk prove --dev-key` does.
+# Input is a real sealed sector of 2 KiB from tests/data. Results go to build/demo; the development key is made on
+# the first run only and kept in the cache folder (2 GiB with its converted copy), as `cuzk prove --dev-key` does.
 set -euo pipefail
 cuzk=$(realpath "$1")
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -42,7 +42,7 @@ say "How much memory and time will the proof take? This is told before the work,
 run plan porep --size 2KiB
 
 say "Now the proof: 192 bytes that convince anybody, without the sector. It needs a proving key. The real one comes from a public \
-ceremony; here a development key does, made once (some minutes) and kept. Proofs made with it are worth nothing on the network."
+ceremony; here a development key does, made once (some minutes, 2 GiB of disk) and kept. Proofs made with it are worth nothing on the network."
 run prove porep --c1 "$c1" --dev-key --out "$out/proof.bin" --json >"$out/prove.json"
 python3 - "$out/prove.json" <<'PYTHON'
 import json, sys
