@@ -5,6 +5,8 @@
  * copy of a key that is gone is removed when the next one is made.
  * A copy that cannot be kept (no folder, read-only, full disk) costs time, not the proof: the points then live in
  * tracked memory.
+ *
+ * Points may also stay in the file (proving_key_open_file): then only the digests are kept, where they are needed.
  */
 #include "groth16/key.h"
 
@@ -24,8 +26,6 @@
 #include "r1cs/shape.h"
 
 #define HASH_STEP ((size_t)16 << 20)
-
-/* Points may also stay in the file (proving_key_open_file): then only the digests are kept, where they are needed. */
 
 /* ---- origin ---- */
 
@@ -469,6 +469,7 @@ cuzk_status proving_key_bring(proving_key *k, pool *p, const cuzk_control *contr
     }
     key_opening *o = calloc(1, sizeof *o);
     if (!o) return cuzk_fail(err, CUZK_MEMORY, "no memory to open a key");
+    proving_key brought = *k; /* so that points that are not all there, or found bad, are never seen in k */
     cuzk_status st = file_map_open(&o->source, k->path, err);
     if (st == CUZK_OK && !file_reader_same(k->file, &o->source)) st = replaced(k, err);
     if (st == CUZK_OK) st = params_view_open(&o->view, k->path, o->source.data, o->source.bytes, err);
@@ -476,7 +477,19 @@ cuzk_status proving_key_bring(proving_key *k, pool *p, const cuzk_control *contr
         char *real = realpath(k->path, NULL);
         converted_header_make(&o->header, real ? real : k->path, &o->source, &o->view);
         free(real);
-        st = bring_points(k, o, k->subgroup ? KEY_CHECK_FULL : KEY_CHECK_TRUSTED, p, control, err);
+        st = bring_points(&brought, o, k->subgroup ? KEY_CHECK_FULL : KEY_CHECK_TRUSTED, p, control, err);
+    }
+    if (st == CUZK_OK) {
+        k->map = brought.map; /* all else is the same, and devices may be reading it */
+        k->memory = brought.memory;
+        k->h = brought.h;
+        k->l = brought.l;
+        k->a = brought.a;
+        k->b_g1 = brought.b_g1;
+        k->b_g2 = brought.b_g2;
+    } else {
+        file_map_close(&brought.map);
+        buffer_free(&brought.memory);
     }
     file_map_close(&o->source);
     free(o);

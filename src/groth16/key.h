@@ -54,7 +54,8 @@ cuzk_status proving_key_open_file(proving_key *out, const char *path, key_check 
 /* Whether the points are on the host. */
 bool proving_key_on_host(const proving_key *k);
 /* Brings them there, as proving_key_open does. Nothing when they are there; USAGE when there is no file. Nobody reads
- * points of k on the host meanwhile; devices may. FOREIGN when the file has been replaced. */
+ * points of k on the host meanwhile; devices may. FOREIGN when the file has been replaced. After a failure k is as
+ * before. */
 cuzk_status proving_key_bring(proving_key *k, pool *p, const cuzk_control *control, cuzk_error *err);
 void proving_key_close(proving_key *k);
 /* Bytes of the converted form. */

@@ -559,6 +559,47 @@ static void points_left_in_the_file(void **state) {
     proving_key_close(&k);
 }
 
+/* Points that were found bad on the host stay unseen there, and a try that was broken off leaves nothing. */
+static void points_that_cannot_be_brought(void **state) {
+    (void)state;
+    proving_key k;
+    atomic_int cancel = 1;
+    cuzk_control control = {.cancel = &cancel};
+    char keys[500], blocked[400];
+    size_t n, m;
+    params_view v, small;
+    uint8_t *data = golden("mimc-322", &n),
+            *outside = case_read(TEST_DATA "/tiny/bad/params-h0-not-in-subgroup.bin", &m);
+    OK(params_view_open(&v, path, data, n, &err));
+    OK(params_view_open(&small, "bad", outside, m, &err));
+    memcpy(data + v.offset[PARAMS_A] + 5 * 96, outside + small.offset[PARAMS_H], 96);
+    put(data, n);
+    OK(proving_key_open_file(&k, path, KEY_CHECK_FULL, workers, NULL, &err));
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(proving_key_bring(&k, workers, NULL, &err), CUZK_KEY_DAMAGED);
+        assert_non_null(strstr(err.where, "section a, index 5,"));
+        assert_false(proving_key_on_host(&k));
+    }
+    proving_key_close(&k);
+    put_golden("mimc-322");
+    char *cache = strdup(getenv("CUZK_CACHE"));
+    snprintf(blocked, sizeof blocked, "%s/blocked-too", folder);
+    OK(file_write_all(blocked, "x", 1, false, &err));
+    snprintf(keys, sizeof keys, "%s/cache", blocked);
+    setenv("CUZK_CACHE", keys, 1);
+    OK(proving_key_open_file(&k, path, KEY_CHECK_TRUSTED, workers, NULL, &err));
+    uint64_t live = buffer_total_stats().live_bytes;
+    assert_int_equal(proving_key_bring(&k, workers, &control, &err), CUZK_CANCELLED);
+    assert_int_equal(buffer_total_stats().live_bytes, live);
+    OK(proving_key_bring(&k, workers, NULL, &err));
+    same_points(&k, "mimc-322");
+    proving_key_close(&k);
+    setenv("CUZK_CACHE", cache, 1);
+    free(cache);
+    free(outside);
+    free(data);
+}
+
 static void origins(void **state) {
     (void)state;
     proving_key k;
@@ -599,6 +640,7 @@ int main(void) {
         cmocka_unit_test(bad_points_among_many),
         cmocka_unit_test(origins),
         cmocka_unit_test(points_left_in_the_file),
+        cmocka_unit_test(points_that_cannot_be_brought),
     };
     log_setup(LOG_ERROR, LOG_TEXT);
     case_folder_make(folder);
