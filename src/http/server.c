@@ -21,6 +21,7 @@
 
 #include "base/cpu.h"
 #include "base/log.h"
+#include "base/random.h"
 #include "engine/engine.h"
 #include "http/events.h"
 #include "http/listen.h"
@@ -212,6 +213,23 @@ static bool allowed(answer *a) {
     return a->by_query;
 }
 
+static enum MHD_Result route(answer *a, const char *url, const char *method) {
+    bool head = !strcmp(method, MHD_HTTP_METHOD_HEAD);
+    if (!head && strcmp(method, MHD_HTTP_METHOD_GET) != 0) {
+        return send_line(a, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD: this server shows, it takes nothing");
+    }
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
+        if (strcmp(url, routes[i].path) != 0) continue;
+        if (!routes[i].open && !allowed(a)) {
+            return send_line(a, MHD_HTTP_UNAUTHORIZED,
+                             "a token is needed: \"Authorization: Bearer TOKEN\", or open /?token=TOKEN in a browser");
+        }
+        if (head && routes[i].get == get_events) return send_line(a, MHD_HTTP_OK, "%s", "");
+        return routes[i].get(a);
+    }
+    return send_line(a, MHD_HTTP_NOT_FOUND, "there is / /status /metrics /healthz /events /trace");
+}
+
 static enum MHD_Result handle(void *user, struct MHD_Connection *connection, const char *url, const char *method,
                               const char *version, const char *upload, size_t *upload_bytes, void **request) {
     answer a = {.s = user, .connection = connection};
@@ -221,20 +239,9 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
     memcpy(a.token, a.s->token, sizeof a.token);
     if (p) p->asked = true;
     pthread_mutex_unlock(&a.s->lock);
-    bool head = !strcmp(method, MHD_HTTP_METHOD_HEAD);
-    if (!head && strcmp(method, MHD_HTTP_METHOD_GET) != 0) {
-        return send_line(&a, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD: this server shows, it takes nothing");
-    }
-    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
-        if (strcmp(url, routes[i].path) != 0) continue;
-        if (!routes[i].open && !allowed(&a)) {
-            return send_line(&a, MHD_HTTP_UNAUTHORIZED,
-                             "a token is needed: \"Authorization: Bearer TOKEN\", or open /?token=TOKEN in a browser");
-        }
-        if (head && routes[i].get == get_events) return send_line(&a, MHD_HTTP_OK, "%s", "");
-        return routes[i].get(&a);
-    }
-    return send_line(&a, MHD_HTTP_NOT_FOUND, "there is / /status /metrics /healthz /events /trace");
+    enum MHD_Result result = route(&a, url, method);
+    secure_wipe(a.token, sizeof a.token);
+    return result;
 }
 
 /* ---- places ---- */
@@ -297,7 +304,7 @@ cuzk_status http_server_renew(http_server *s, const char *token, cuzk_error *err
         return cuzk_fail_hint(err, "`openssl rand -hex 32` makes a good one");
     }
     pthread_mutex_lock(&s->lock);
-    memset(s->token, 0, sizeof s->token);
+    secure_wipe(s->token, sizeof s->token);
     memcpy(s->token, token, strlen(token));
     pthread_mutex_unlock(&s->lock);
     return CUZK_OK;
@@ -311,6 +318,13 @@ static cuzk_status start_daemon(http_server *s, int fd, cuzk_error *err) {
         (size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS, MHD_OPTION_NOTIFY_CONNECTION,
         connection_changed, s, MHD_OPTION_END);
     return s->daemon ? CUZK_OK : cuzk_fail(err, CUZK_INTERNAL, "the HTTP server did not start");
+}
+
+static void release(http_server *s) {
+    event_hub_destroy(s->events);
+    pthread_mutex_destroy(&s->lock);
+    secure_wipe(s->token, sizeof s->token);
+    free(s);
 }
 
 cuzk_status http_server_start(http_server **out, cuzk_engine *engine, const http_options *options, cuzk_error *err) {
@@ -331,9 +345,7 @@ cuzk_status http_server_start(http_server **out, cuzk_engine *engine, const http
     if (status) {
         if (fd >= 0) close(fd);
         if (s->events) event_hub_stop(s->events);
-        event_hub_destroy(s->events);
-        pthread_mutex_destroy(&s->lock);
-        free(s);
+        release(s);
         return status;
     }
     if (!loopback && !s->token[0]) {
@@ -348,9 +360,7 @@ void http_server_stop(http_server *s) {
     if (!s) return;
     event_hub_stop(s->events);
     MHD_stop_daemon(s->daemon);
-    event_hub_destroy(s->events);
-    pthread_mutex_destroy(&s->lock);
-    free(s);
+    release(s);
 }
 
 const char *http_server_address(const http_server *s) {
