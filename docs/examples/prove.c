@@ -1,8 +1,8 @@
 /* Proves a PoRep job with the library: prove C1_FILE PROOF_FILE
  *
  * Uses a development key (made on the first run, a minute or two), so the proof is good for trials only. Build against
- * an installed or built tree: cc -Iinclude docs/examples/prove.c build/release/libcuzk.a -lyajl_s -lcrypto -lpthread
- * -lm
+ * an installed or built tree:
+ *   cc -Iinclude docs/examples/prove.c build/release/lib/libcuzk.a -lyajl_s -lcrypto -lpthread -lm
  */
 #include <stdio.h>
 #include <stdlib.h>

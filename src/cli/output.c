@@ -45,6 +45,15 @@ static void put_name(const char *key, int depth) {
     printf("%*s%-*s ", depth * 2, "", 24 - depth * 2, name);
 }
 
+/* How much of a cell a table shows: of a fraction, six digits. JSON has them all. */
+static int cell_length(const json_node *n) {
+    int len = (int)strlen(cell(n));
+    const char *dot = n->kind == JSON_NUMBER ? strchr(n->text, '.') : NULL;
+    if (!dot || strpbrk(dot, "eE")) return len;
+    int shown = (int)(dot - n->text) + 7;
+    return len < shown ? len : shown;
+}
+
 /* ---- tables: lists of objects that hold plain values only ---- */
 
 enum { MAX_COLUMNS = 16 };
@@ -66,7 +75,7 @@ static void put_table(const json_node *list, int depth) {
     for (const json_node *row = list->first; row; row = row->next) {
         int i = 0;
         for (const json_node *m = row->first; m; m = m->next, i++) {
-            int len = (int)strlen(cell(m)), head = (int)strlen(m->key);
+            int len = cell_length(m), head = (int)strlen(m->key);
             if (len > width[i]) width[i] = len;
             if (head > width[i]) width[i] = head;
         }
@@ -78,7 +87,7 @@ static void put_table(const json_node *list, int depth) {
     for (const json_node *row = list->first; row; row = row->next) {
         i = 0;
         printf("%*s", depth * 2, "");
-        for (const json_node *m = row->first; m; m = m->next) printf("%-*s  ", width[i++], cell(m));
+        for (const json_node *m = row->first; m; m = m->next) printf("%-*.*s  ", width[i++], cell_length(m), cell(m));
         putchar('\n');
     }
 }
