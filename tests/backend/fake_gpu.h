@@ -2,6 +2,8 @@
 #ifndef TEST_BACKEND_FAKE_GPU_H
 #define TEST_BACKEND_FAKE_GPU_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define FAKE_SHAPE_BYTES 1000u
@@ -22,6 +24,8 @@ typedef struct fake_gpu {
     unsigned fail_chunk;       /* n: the n-th chunk of a proof is a fault of the device; 0: none */
     uint8_t written;           /* what the bytes of a key are that goes to a file */
     unsigned wrong;            /* calls that the real module would not bear */
+    unsigned devices;          /* 0: one */
+    atomic_bool hold, held;    /* a key goes to device 0 no faster than until hold is taken away; held: it does not */
 } fake_gpu;
 
 #endif

@@ -184,6 +184,52 @@ static void residents(void **state) {
     case_free(&b);
 }
 
+typedef struct other_device {
+    groth16_case *c;
+    cuzk_status status;
+} other_device;
+
+static cuzk_status prove_on(unsigned device, const groth16_case *c) {
+    witness w;
+    pending_proof *p;
+    groth16_proof proof;
+    cuzk_error e;
+    prove_request q = {.key = &c->key, .shape = c->shape, .witness = &w};
+    if (witness_write(&w, c->shape, c->run, c->params, c->instance, &e) || groth16_blinding(&q.r, &q.s, &e) ||
+        cuda->prove_start(device, &p, &q, workers, NULL, &e))
+        return e.status;
+    return cuda->prove_finish(p, &proof, NULL, &e);
+}
+
+static void *prove_on_first(void *user) {
+    other_device *o = user;
+    o->status = prove_on(0, o->c);
+    return NULL;
+}
+
+/* A key that does not get to one device keeps none from another. */
+static void devices_do_not_wait_for_each_other(void **state) {
+    (void)state;
+    groth16_case c;
+    other_device first = {.c = &c};
+    pthread_t thread;
+    make(&c, "apart", 3000);
+    gpu->devices = 2;
+    gpu->hold = true;
+    assert_int_equal(pthread_create(&thread, NULL, prove_on_first, &first), 0);
+    while (!gpu->held) usleep(1000);
+    assert_int_equal(prove_on(1, &c), CUZK_OK);
+    assert_true(gpu->held);
+    gpu->hold = false;
+    pthread_join(thread, NULL);
+    assert_int_equal(first.status, CUZK_OK);
+    assert_int_equal(gpu->wrong, 0);
+    backend_cuda_evict();
+    assert_int_equal(gpu->live, 0);
+    gpu->devices = 0;
+    case_free(&c);
+}
+
 /* ---- keys whose points stay in their file, and keys that the device makes ---- */
 
 static void params_path(char path[300], const char *name) {
@@ -537,6 +583,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits),
         cmocka_unit_test(streaming),
+        cmocka_unit_test(devices_do_not_wait_for_each_other),
         cmocka_unit_test(residents),
         cmocka_unit_test(keys_in_files),
         cmocka_unit_test(bad_points),

@@ -69,6 +69,7 @@ const gpu_api *cuda_module(void) {
 
 struct pending_proof {
     buffer self; /* class WITNESS: r and s are secret */
+    unsigned device;
     const proving_key *key;
     uint64_t constraints;
     resident *shape, *resident_key;
@@ -81,7 +82,7 @@ struct pending_proof {
 static void cuda_abandon(pending_proof *d) {
     if (!d) return;
     if (d->gpu) api->proof_destroy(d->gpu);
-    if (d->streamed_bytes) stream_leave();
+    if (d->streamed_bytes) stream_leave(d->device);
     resident_give(d->shape);
     resident_give(d->resident_key);
     buffer self = d->self;
@@ -151,8 +152,8 @@ static cuzk_status start(pending_proof *d, unsigned device, const prove_request 
     if (st == CUZK_OK) st = upload_witness(d->gpu, req->witness, req->shape, p, control, err);
     if (st == CUZK_OK) st = upload_cancelled(control, err);
     if (st != CUZK_OK) return st;
-    return stream_run(d->gpu, req->key, api->key_sections(d->resident_key->object), &d->streamed_bytes, p, control,
-                      err);
+    unsigned sections = api->key_sections(d->resident_key->object);
+    return stream_run(d->gpu, device, req->key, sections, &d->streamed_bytes, p, control, err);
 }
 
 static cuzk_status cuda_start(unsigned device, pending_proof **out, prove_request *req, pool *p,
@@ -168,6 +169,7 @@ static cuzk_status cuda_start(unsigned device, pending_proof **out, prove_reques
     if (st == CUZK_OK) {
         d = self.data;
         d->self = self;
+        d->device = device;
         d->key = req->key;
         d->r = req->r;
         d->s = req->s;

@@ -50,16 +50,15 @@ bool resident_put_out_one(unsigned device) {
 }
 
 /* An entry that is being made and counted as used, or one that is there; NULL when the table is full of what is used.
- * Waits while another makes it. */
-static resident *claim_locked(unsigned device, uint64_t id, bool is_key) {
-    resident gone, *r;
+ * Waits while another makes it. *gone: what was put out for its place, for the caller to destroy without the lock (id
+ * 0: nothing). */
+static resident *claim_locked(unsigned device, uint64_t id, bool is_key, resident *gone) {
+    resident *r;
+    gone->id = 0;
     while ((r = find_locked(device, id, is_key)) && r->making) pthread_cond_wait(&made, &table_lock);
     if (!r) {
         r = find_locked(0, 0, false);
-        if (!r && take_out_locked(UINT32_MAX, &gone)) {
-            destroy(&gone);
-            r = find_locked(0, 0, false);
-        }
+        if (!r && take_out_locked(UINT32_MAX, gone)) r = find_locked(0, 0, false);
         if (!r) return NULL;
         *r = (resident){.device = device, .id = id, .is_key = is_key, .making = true};
     }
@@ -70,10 +69,12 @@ static resident *claim_locked(unsigned device, uint64_t id, bool is_key) {
 
 cuzk_status resident_take(resident **out, unsigned device, uint64_t id, bool is_key, resident_maker make,
                           const void *source, cuzk_error *err) {
+    resident gone;
     pthread_mutex_lock(&table_lock);
-    resident *r = claim_locked(device, id, is_key);
+    resident *r = claim_locked(device, id, is_key, &gone);
     bool making = r && r->making;
     pthread_mutex_unlock(&table_lock);
+    if (gone.id) destroy(&gone);
     if (!r) return cuzk_fail(err, CUZK_MEMORY, "%d shapes and keys are in use on devices at once", RESIDENTS);
     if (making) {
         void *object = NULL;

@@ -70,14 +70,14 @@ cuzk_status stream_sections(unsigned *sections, const gpu_key_source *k, uint64_
 /* Bytes of a chunk on the way to the device, two of which are pinned meanwhile; *chunks: of each proof, 1 for a whole
  * key. */
 uint64_t stream_chunk_bytes(const gpu_key_source *k, unsigned sections, unsigned *chunks);
-/* gpu_proof_run with what is missing read for this proof; one at a time in the process. *held: bytes of pinned memory
- * that stay until stream_leave, which is called once for each proof with *held not 0. */
-cuzk_status stream_run(gpu_proof *proof, const proving_key *key, unsigned sections, uint64_t *held, pool *p,
-                       const cuzk_control *control, cuzk_error *err);
-void stream_leave(void);
-/* Two pinned buffers of so many bytes each, of one user at a time; give them back when it was OK. */
-cuzk_status stream_buffers_take(void *data[2], uint64_t bytes, cuzk_error *err);
-void stream_buffers_give(void);
+/* gpu_proof_run with what is missing read for this proof; one at a time on a device. *held: bytes of pinned memory that
+ * stay until stream_leave, which is called once for each proof with *held not 0. */
+cuzk_status stream_run(gpu_proof *proof, unsigned device, const proving_key *key, unsigned sections, uint64_t *held,
+                       pool *p, const cuzk_control *control, cuzk_error *err);
+void stream_leave(unsigned device);
+/* The device's two pinned buffers, of so many bytes each, of one user at a time; give them back when it was OK. */
+cuzk_status stream_buffers_take(void *data[2], unsigned device, uint64_t bytes, cuzk_error *err);
+void stream_buffers_give(unsigned device);
 /* KEY_DAMAGED naming section, index and byte. */
 cuzk_status stream_bad_point(const proving_key *key, const gpu_bad_point *bad, cuzk_error *err);
 

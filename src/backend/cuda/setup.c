@@ -44,11 +44,11 @@ cuzk_status setup_make_key(void **out, unsigned device, const void *source, cuzk
     const trapdoor *t = &m->key->recipe->trapdoor;
     unsigned low = api->ntt_low_bits();
     size_t elements = ((size_t)1 << low) + ((size_t)1 << (s->log2 > low ? s->log2 - low : 0));
-    fr *tau = malloc(elements * sizeof *tau), one;
+    buffer tau = {0};
+    fr one;
     g1_affine base1, *ic = malloc(s->n_inputs * sizeof *ic);
     g2_affine base2;
-    gpu_setup_source g = {.tau_block = tau,
-                          .tau_elements = elements,
+    gpu_setup_source g = {.tau_elements = elements,
                           .g1 = &base1,
                           .g2 = &base2,
                           .a_density = s->a_density,
@@ -57,12 +57,14 @@ cuzk_status setup_make_key(void **out, unsigned device, const void *source, cuzk
                           .n_b_inputs = s->n_b_inputs,
                           .ic_out = ic};
     (void)device; /* the shape's */
-    cuzk_status st = tau && ic ? CUZK_OK : cuzk_fail(err, CUZK_MEMORY, "no memory to make a key");
+    cuzk_status st = ic ? buffer_alloc(&tau, BUFFER_SETUP, elements * sizeof(fr), err)
+                        : cuzk_fail(err, CUZK_MEMORY, "no memory to make a key");
     if (st == CUZK_OK) {
         g1_generator_affine(&base1);
         g2_generator_affine(&base2);
         fr_set_one(&one);
-        power_tables(tau, s->log2, low, &t->tau, &one);
+        power_tables(tau.data, s->log2, low, &t->tau, &one);
+        g.tau_block = tau.data;
         scalars(&g, s->log2, t);
         st = api->setup((gpu_key **)out, m->shape, &g, err);
     }
@@ -71,8 +73,7 @@ cuzk_status setup_make_key(void **out, unsigned device, const void *source, cuzk
         if (st != CUZK_OK) api->key_destroy(*out);
     }
     secure_wipe(&g, sizeof g);
-    if (tau) secure_wipe(tau, elements * sizeof *tau);
-    free(tau);
+    buffer_free(&tau);
     free(ic);
     return st;
 }
@@ -220,16 +221,16 @@ static cuzk_status hash_front(writing *w, cuzk_error *err) {
     return CUZK_OK;
 }
 
-static cuzk_status write_file(writing *w, const gpu_key *key, cuzk_error *err) {
+static cuzk_status write_file(writing *w, unsigned device, const gpu_key *key, cuzk_error *err) {
     uint64_t count[PARAMS_SECTIONS];
     gpu_sink sink = {.write = write_points, .user = w, .chunk_bytes = WRITE_CHUNK};
     for (params_section s = 0; s < PARAMS_SECTIONS; s++) count[s] = w->key->count[s];
     cuzk_status st = setup_files_begin(&w->files, &w->key->vk, count, err);
     if (st == CUZK_OK) st = hash_front(w, err);
-    if (st == CUZK_OK) st = stream_buffers_take(sink.buffer, sink.chunk_bytes, err);
+    if (st == CUZK_OK) st = stream_buffers_take(sink.buffer, device, sink.chunk_bytes, err);
     if (st != CUZK_OK) return st;
     st = cuda_module()->key_write(key, &sink, err);
-    stream_buffers_give();
+    stream_buffers_give(device);
     if (st != CUZK_OK) return st;
     hash_numbers(w, w->files.total);
     return setup_files_publish(&w->files, err);
@@ -243,7 +244,7 @@ cuzk_status backend_cuda_key_write(const proving_key *k, const char *params_path
     resident *r = take_somewhere(k);
     if (!r) return cuzk_fail(err, CUZK_USAGE, "there is no such key on a device");
     w.sha256 = hash_create(HASH_SHA256);
-    st = write_file(&w, r->object, err);
+    st = write_file(&w, r->device, r->object, err);
     setup_files_abort(&w.files);
     hash_final(w.sha256, out->params_sha256);
     hash_destroy(w.sha256);

@@ -1,8 +1,8 @@
 /* Keys on their way to a device: which sections lie there, and how the points get there, once or for each proof; see
  * backend/cuda/resident.h.
  *
- * Through two pinned buffers: while one is copied by the device, all threads fill the other, from points on the host or
- * from the key's file. They stay while any proof that was streamed is in flight. */
+ * Through two pinned buffers of each device: while one is copied by the device, all threads fill the other, from points
+ * on the host or from the key's file. They stay while any proof that was streamed there is in flight. */
 #include <assert.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -17,7 +17,7 @@
 #define CHUNK_LEAST ((uint64_t)1 << 20)  /* multiples of it */
 #define CHUNKS 4                         /* of the largest section, at least, so that copying and adding overlap */
 #define TILE_BYTES ((uint64_t)1 << 20)   /* a thread copies at a time */
-#define DEVICES 64
+#define DEVICES 64                       /* the module counts no more */
 
 static atomic_uint_least64_t limits[DEVICES];
 
@@ -92,50 +92,69 @@ uint64_t stream_chunk_bytes(const gpu_key_source *k, unsigned sections, unsigned
 
 /* ---- the pinned buffers ---- */
 
-static pthread_mutex_t buffers_lock = PTHREAD_MUTEX_INITIALIZER;
-static buffer buffers[2];
-static bool pinned[2];
-static unsigned users; /* proofs that were streamed and have not ended */
+/* Of each device, since the lock is held as long as a key takes: no device waits for another, which may hang. */
+typedef struct device_buffers {
+    pthread_mutex_t lock;
+    buffer data[2];
+    bool pinned[2];
+    unsigned users; /* proofs that were streamed and have not ended */
+} device_buffers;
 
-static void release_locked(void) {
+static device_buffers buffers[DEVICES];
+static pthread_once_t buffers_made = PTHREAD_ONCE_INIT;
+
+static void make_locks(void) {
+    for (unsigned d = 0; d < DEVICES; d++) pthread_mutex_init(&buffers[d].lock, NULL);
+}
+
+static device_buffers *buffers_of(unsigned device) {
+    assert(device < DEVICES);
+    pthread_once(&buffers_made, make_locks);
+    return &buffers[device];
+}
+
+static void release_locked(device_buffers *b) {
     for (int k = 0; k < 2; k++) {
-        if (pinned[k]) cuda_module()->unpin(buffers[k].data);
-        pinned[k] = false;
-        buffer_free(&buffers[k]);
+        if (b->pinned[k]) cuda_module()->unpin(b->data[k].data);
+        b->pinned[k] = false;
+        buffer_free(&b->data[k]);
     }
 }
 
-void stream_leave(void) {
-    pthread_mutex_lock(&buffers_lock);
-    if (--users == 0) release_locked();
-    pthread_mutex_unlock(&buffers_lock);
+void stream_leave(unsigned device) {
+    device_buffers *b = buffers_of(device);
+    pthread_mutex_lock(&b->lock);
+    if (--b->users == 0) release_locked(b);
+    pthread_mutex_unlock(&b->lock);
 }
 
-static cuzk_status take_locked(uint64_t bytes, cuzk_error *err) {
-    if (buffers[0].bytes >= bytes && buffers[1].bytes >= bytes) return CUZK_OK;
-    release_locked();
+static cuzk_status take_locked(device_buffers *b, uint64_t bytes, cuzk_error *err) {
+    if (b->data[0].bytes >= bytes && b->data[1].bytes >= bytes) return CUZK_OK;
+    release_locked(b);
     for (int k = 0; k < 2; k++) {
-        cuzk_status st = buffer_alloc(&buffers[k], BUFFER_PINNED, bytes, err);
+        cuzk_status st = buffer_alloc(&b->data[k], BUFFER_PINNED, bytes, err);
         if (st != CUZK_OK) {
-            release_locked();
+            release_locked(b);
             return st;
         }
-        pinned[k] = cuda_module()->pin(buffers[k].data, bytes);
+        b->pinned[k] = cuda_module()->pin(b->data[k].data, bytes);
     }
     return CUZK_OK;
 }
 
-cuzk_status stream_buffers_take(void *data[2], uint64_t bytes, cuzk_error *err) {
-    pthread_mutex_lock(&buffers_lock);
-    cuzk_status st = take_locked(bytes, err);
-    for (int k = 0; k < 2; k++) data[k] = buffers[k].data;
-    if (st != CUZK_OK) pthread_mutex_unlock(&buffers_lock);
+cuzk_status stream_buffers_take(void *data[2], unsigned device, uint64_t bytes, cuzk_error *err) {
+    device_buffers *b = buffers_of(device);
+    pthread_mutex_lock(&b->lock);
+    cuzk_status st = take_locked(b, bytes, err);
+    for (int k = 0; k < 2; k++) data[k] = b->data[k].data;
+    if (st != CUZK_OK) pthread_mutex_unlock(&b->lock);
     return st;
 }
 
-void stream_buffers_give(void) {
-    if (users == 0) release_locked();
-    pthread_mutex_unlock(&buffers_lock);
+void stream_buffers_give(unsigned device) {
+    device_buffers *b = buffers_of(device);
+    if (b->users == 0) release_locked(b);
+    pthread_mutex_unlock(&b->lock);
 }
 
 /* ---- reading ---- */
@@ -198,28 +217,29 @@ cuzk_status stream_make_key(void **out, unsigned device, const void *source, cuz
     gpu_stream s = {
         .read = read_points, .user = &r, .chunk_bytes = stream_chunk_bytes(&k->source, k->sections, &chunks)};
     if (!k->sections) return cuda_module()->key_create((gpu_key **)out, device, &k->source, 0, NULL, &bad, err);
-    cuzk_status st = stream_buffers_take(s.buffer, s.chunk_bytes, err);
+    cuzk_status st = stream_buffers_take(s.buffer, device, s.chunk_bytes, err);
     if (st != CUZK_OK) return st;
     st = cuda_module()->key_create((gpu_key **)out, device, &k->source, k->sections, &s, &bad, err);
-    stream_buffers_give();
+    stream_buffers_give(device);
     return st == CUZK_KEY_DAMAGED ? stream_bad_point(k->key, &bad, err) : st;
 }
 
-cuzk_status stream_run(gpu_proof *proof, const proving_key *key, unsigned sections, uint64_t *held, pool *p,
-                       const cuzk_control *control, cuzk_error *err) {
+cuzk_status stream_run(gpu_proof *proof, unsigned device, const proving_key *key, unsigned sections, uint64_t *held,
+                       pool *p, const cuzk_control *control, cuzk_error *err) {
     unsigned chunks;
     gpu_key_source source = stream_source(key);
     reading r = {.key = key, .p = p, .control = control};
     gpu_stream s = {.read = read_points, .user = &r, .chunk_bytes = stream_chunk_bytes(&source, sections, &chunks)};
     *held = 0;
     if (sections == GPU_WHOLE_KEY) return cuda_module()->proof_run(proof, NULL, err);
-    cuzk_status st = stream_buffers_take(s.buffer, s.chunk_bytes, err);
+    cuzk_status st = stream_buffers_take(s.buffer, device, s.chunk_bytes, err);
     if (st != CUZK_OK) return st;
     st = cuda_module()->proof_run(proof, &s, err);
     if (st == CUZK_OK) {
-        users++;
-        *held = buffers[0].bytes + buffers[1].bytes;
+        device_buffers *b = buffers_of(device);
+        b->users++;
+        *held = b->data[0].bytes + b->data[1].bytes;
     }
-    stream_buffers_give();
+    stream_buffers_give(device);
     return st;
 }
