@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/cpu.h"
+#include "format/bellperson.h"
 
 uint64_t engine_find(cuzk_engine *e, const char *job_id) {
     pthread_mutex_lock(&e->lock);
@@ -49,9 +50,23 @@ void engine_wait_end(cuzk_engine *e, uint64_t seq, bool wishes_end) {
     jobs_unuse(e, j);
 }
 
+/* A store keeps no checksums. Bytes that were damaged there are hardly ever points of the right groups still. */
+static cuzk_status check_stored(const char *job_id, unsigned partitions, const buffer *b, cuzk_error *err) {
+    cuzk_error why;
+    groth16_proof proof;
+    bool sound = b->bytes > 0 && b->bytes == (size_t)partitions * PROOF_BYTES;
+    for (unsigned k = 0; sound && k < partitions; k++)
+        sound = proof_read(&proof, (const uint8_t *)b->data + (size_t)k * PROOF_BYTES, &why) == CUZK_OK;
+    if (sound) return CUZK_OK;
+    cuzk_fail(err, CUZK_MALFORMED, "the job's proof is damaged in the store");
+    cuzk_fail_where(err, "job %.150s", job_id);
+    return cuzk_fail_hint(err, "see whether the disk fails; submit the job under another id to prove it again");
+}
+
 /* The proofs, from the store or (while it could not take them) from here. The job is used. */
 static cuzk_status proofs_of(cuzk_engine *e, engine_job *j, cuzk_job_result *out, cuzk_error *err) {
     pthread_mutex_lock(&e->lock);
+    unsigned partitions = j->n_partitions;
     bool here = j->proofs != NULL;
     if (here) {
         out->proof = malloc(j->proof_bytes);
@@ -61,11 +76,11 @@ static cuzk_status proofs_of(cuzk_engine *e, engine_job *j, cuzk_job_result *out
     if (here) return out->proof ? CUZK_OK : cuzk_fail(err, CUZK_MEMORY, "no memory for the proof");
     buffer b = {0};
     cuzk_status s = e->st->ops->result(e->st, j->seq, &b, err);
-    if (s) return s;
-    out->proof = malloc(b.bytes ? b.bytes : 1);
-    if (out->proof) memcpy(out->proof, b.data, out->proof_bytes = b.bytes);
+    if (!s) s = check_stored(j->id, partitions, &b, err);
+    if (!s && !(out->proof = malloc(b.bytes))) s = cuzk_fail(err, CUZK_MEMORY, "no memory for the proof");
+    if (!s) memcpy(out->proof, b.data, out->proof_bytes = b.bytes);
     buffer_free(&b);
-    return out->proof ? CUZK_OK : cuzk_fail(err, CUZK_MEMORY, "no memory for the proof");
+    return s;
 }
 
 /* Waits for a job that is used by the caller. */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -327,10 +328,14 @@ static bool read_row(store_job *j, sqlite3_stmt *s) {
     double *const times[] = {&j->times.queue_wait, &j->times.key_load,    &j->times.vanilla_check,
                              &j->times.synthesis,  &j->times.device_wait, &j->times.device,
                              &j->times.finish,     &j->times.verify,      &j->times.total};
-    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) *times[i] = sqlite3_column_double(s, 21 + (int)i);
+    bool finite = isfinite(j->submitted) && isfinite(j->deadline) && isfinite(j->finished);
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+        *times[i] = sqlite3_column_double(s, 21 + (int)i);
+        finite = finite && isfinite(*times[i]);
+    }
     if (sqlite3_column_bytes(s, 4) != sizeof j->digest) return false;
     memcpy(j->digest, sqlite3_column_blob(s, 4), sizeof j->digest);
-    return j->state > CUZK_JOB_UNKNOWN && j->state <= CUZK_JOB_CANCELLED;
+    return finite && j->state > CUZK_JOB_UNKNOWN && j->state <= CUZK_JOB_CANCELLED;
 }
 
 static cuzk_status each_job(store *base, void (*each)(void *user, const store_job *job), void *user, cuzk_error *err) {

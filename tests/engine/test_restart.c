@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 #include <unistd.h>
 #include "engine/engine_case.h"
@@ -118,6 +119,57 @@ static void wrong_proofs_in_the_store(void **state) {
     store_case_close(&kept);
 }
 
+/* A finished job that is in the store as a disk may give it back. */
+static void leave_result(uint64_t seq, const char *id, const uint8_t *proof, size_t bytes) {
+    cuzk_error err;
+    leave_job(seq, id, 1, NULL, 0);
+    store_job row = {.seq = seq, .request_id = id, .kind = "toy", .circuit = "toy", .partitions = 1};
+    row.state = CUZK_JOB_COMPLETED;
+    row.finished = (double)time(NULL);
+    assert_int_equal(kept.inner->ops->complete(kept.inner, &row, proof, bytes, &err), CUZK_OK);
+}
+
+/* A result that was damaged in the store is told, and not given out. */
+static void damaged_results(void **state) {
+    (void)state;
+    cuzk_job_result r, again;
+    cuzk_error err;
+    uint8_t bad[2 * 192];
+    store_case_open(&kept);
+    open_engine();
+    submit_text("source", "{\"start\": 90}");
+    assert_int_equal(cuzk_engine_await(engine, "source", 60, &r, &err), CUZK_OK);
+    assert_int_equal(r.proof_bytes, 192);
+    cuzk_engine_stop(engine, 0);
+    leave_result(40, "whole", r.proof, 192);
+    leave_result(41, "nothing", r.proof, 0);
+    leave_result(42, "short", r.proof, 191);
+    memcpy(bad, r.proof, 192);
+    memcpy(bad + 192, r.proof, 192);
+    leave_result(43, "double", bad, 2 * 192);
+    for (unsigned i = 0; i < 4; i++) {
+        const char *const ids[] = {"first point", "second point", "its end", "third point"};
+        const unsigned at[] = {20, 50, 143, 191};
+        memcpy(bad, r.proof, 192);
+        bad[at[i]] ^= 1;
+        leave_result(44 + i, ids[i], bad, 192);
+    }
+    open_engine();
+    assert_int_equal(cuzk_engine_await(engine, "whole", 0, &again, &err), CUZK_OK);
+    assert_memory_equal(again.proof, r.proof, 192);
+    cuzk_job_result_free(&again);
+    const char *const damaged[] = {"nothing",      "short",   "double",     "first point",
+                                   "second point", "its end", "third point"};
+    for (unsigned i = 0; i < sizeof damaged / sizeof damaged[0]; i++) {
+        assert_int_equal(cuzk_engine_await(engine, damaged[i], 0, &again, &err), CUZK_MALFORMED);
+        assert_non_null(strstr(err.where, damaged[i]));
+        cuzk_job_result_free(&again);
+    }
+    cuzk_job_result_free(&r);
+    cuzk_engine_stop(engine, 0);
+    store_case_close(&kept);
+}
+
 /* The process died after a job was in the store and before the one that it superseded was told: only the newer goes on.
  */
 static void superseded_in_the_store(void **state) {
@@ -212,11 +264,9 @@ static void full_disk(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(resumed),
-        cmocka_unit_test(wrong_proofs_in_the_store),
-        cmocka_unit_test(superseded_in_the_store),
-        cmocka_unit_test(deadly_job),
-        cmocka_unit_test(stopped_is_not_dead),
+        cmocka_unit_test(resumed),         cmocka_unit_test(wrong_proofs_in_the_store),
+        cmocka_unit_test(damaged_results), cmocka_unit_test(superseded_in_the_store),
+        cmocka_unit_test(deadly_job),      cmocka_unit_test(stopped_is_not_dead),
         cmocka_unit_test(full_disk),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -314,6 +314,10 @@ static void fill(unsigned n) {
     s->ops->close(s);
 }
 
+static void ignore_job(void *user, const store_job *job) {
+    (void)user, (void)job;
+}
+
 static void damaged(void **state) {
     (void)state;
     static const char rubbish[4096] = "rubbish";
@@ -328,6 +332,23 @@ static void damaged(void **state) {
     refused_and_untouched(CUZK_MALFORMED, "damaged");
     assert_int_equal(truncate(path, 8192 + 100), 0);
     refused_and_untouched(CUZK_MALFORMED, "damaged");
+    unlink(path);
+    /* Rows that no writer made; JSON has no infinity. */
+    static const char *const no_sense[] = {"UPDATE job SET state = 7", "UPDATE job SET digest = x'00'",
+                                           "UPDATE job SET submitted = 9e999", "UPDATE job SET finished = 9e999",
+                                           "UPDATE job SET verify = -9e999"};
+    for (size_t i = 0; i < sizeof no_sense / sizeof no_sense[0]; i++) {
+        fill(1);
+        sqlite3 *db;
+        assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+        assert_int_equal(sqlite3_exec(db, no_sense[i], NULL, NULL, NULL), SQLITE_OK);
+        sqlite3_close(db);
+        store *s = must_open();
+        assert_int_equal(s->ops->each(s, ignore_job, NULL, &err), CUZK_MALFORMED);
+        assert_non_null(strstr(err.found, "job 1"));
+        s->ops->close(s);
+        unlink(path);
+    }
 }
 
 static void not_ours(void **state) {
