@@ -70,7 +70,8 @@ cuzk_status resource_key_path(const resource *e, const resources_options *o, cha
     cuzk_fail(err, CUZK_KEY_MISSING, "the proving key of %s is not there", e->circuit.name);
     cuzk_fail_where(err, "folder %s", folder);
     cuzk_fail_expected(err, "%s", name);
-    return cuzk_fail_hint(err, "fetch that file into the folder, or allow development keys for a trial");
+    return cuzk_fail_hint(err, "fetch that file into the folder, or for a trial allow development keys (--dev-key; a "
+                               "daemon: keys.development)");
 }
 
 cuzk_status resource_load_shape(resource *e, const resources_options *o, resource_need *need,
@@ -90,7 +91,8 @@ static cuzk_status not_official(const cuzk_key *key, const char *path, cuzk_erro
     cuzk_fail_where(err, "%s", path);
     cuzk_fail_expected(err, "a key whose verifying key has a published digest");
     cuzk_fail_found(err, "a key of origin \"%s\"", cuzk_key_origin_name(cuzk_key_get_origin(key)));
-    return cuzk_fail_hint(err, "fetch the key again; for a trial allow development keys");
+    return cuzk_fail_hint(
+        err, "fetch the key again; for a trial allow development keys (--dev-key; a daemon: keys.development)");
 }
 
 cuzk_status resource_load_key(resource *e, const resources_options *o, const cuzk_control *control, cuzk_error *err) {
