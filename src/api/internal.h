@@ -63,6 +63,8 @@ cuzk_status api_key_recipe(cuzk_key **out, const shape *s, cuzk_error *err);
 void api_key_free(cuzk_key *key);
 /* The key's points on the host, for the CPU, when they were left in the file. */
 cuzk_status api_key_bring(cuzk_context *context, const cuzk_key *key, const cuzk_control *control, cuzk_error *err);
+/* proving_key_doubt while others may bring the points: OK when they are on their way. */
+cuzk_status api_key_doubt(cuzk_context *context, const cuzk_key *key, const cuzk_control *control, cuzk_error *err);
 /* MEMORY unless need more bytes than live now fit the context's limit. what: "the witness". */
 cuzk_status api_admit(const cuzk_context *context, uint64_t need, const char *what, cuzk_error *err);
 /* Where a proof of this shape is made, and its plan there. */

@@ -84,6 +84,14 @@ cuzk_status api_key_bring(cuzk_context *context, const cuzk_key *key, const cuzk
     return s;
 }
 
+cuzk_status api_key_doubt(cuzk_context *context, const cuzk_key *key, const cuzk_control *control, cuzk_error *err) {
+    cuzk_key *k = (cuzk_key *)(uintptr_t)key;
+    if (pthread_mutex_trylock(&k->bringing)) return CUZK_OK; /* nothing was made with them yet */
+    proving_key now = k->key;                                /* so that nobody waits for the comparison */
+    pthread_mutex_unlock(&k->bringing);
+    return proving_key_doubt(&now, context->pool, control, err);
+}
+
 void cuzk_key_close(cuzk_key *key) {
     const backend *cuda = key && key->key.file ? backend_cuda(NULL) : NULL;
     for (unsigned d = 0; cuda && d < cuda->device_count(); d++) cuda->forget_key(d, &key->key);

@@ -112,8 +112,7 @@ static bool worth_another(const attempt *a, const partition *p, const cuzk_error
 static void doubt_key(const attempt *a, cuzk_error *why) {
     cuzk_error found;
     cuzk_control control = {.cancel = &a->engine->cancel_all};
-    if (proving_key_doubt(&resource_key(a->key)->key, a->engine->context->pool, &control, &found) == CUZK_KEY_DAMAGED)
-        *why = found;
+    if (api_key_doubt(a->engine->context, resource_key(a->key), &control, &found) == CUZK_KEY_DAMAGED) *why = found;
 }
 
 /* Under the lock: the partition is free again; true when it is to be tried again. */
