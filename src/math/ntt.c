@@ -43,6 +43,7 @@ typedef struct {
     const char *stage;
     fr *a, *b, *c;
     bool inverse, canonical;
+    unsigned passes, passed; /* pool runs in all and so far, which count alike in progress */
     /* of the pass at hand */
     ntt_column_work column_work;
     ntt_block_work block_work;
@@ -63,11 +64,24 @@ static ntt_passes ntt_plan(unsigned log2) {
     return p;
 }
 
+static void ntt_progress(void *user, const char *stage, uint64_t done, uint64_t total) {
+    const ntt_job *job = user;
+    job->control->progress(job->control->user, stage, job->passed * total + done, job->passes * total);
+}
+
 static cuzk_status ntt_run(ntt_job *job, size_t units, unsigned unit_log2, pool_tile fn, cuzk_error *err) {
     job->units = units;
     job->units_per_tile = unit_log2 < NTT_TILE_LOG2 ? (size_t)1 << (NTT_TILE_LOG2 - unit_log2) : 1;
     size_t tiles = (units + job->units_per_tile - 1) / job->units_per_tile;
-    return pool_run(job->p, job->control, job->stage, tiles, fn, job, err);
+    const cuzk_control *control = job->control;
+    cuzk_control scaled;
+    if (control && control->progress) {
+        scaled = (cuzk_control){.cancel = control->cancel, .progress = ntt_progress, .user = job};
+        control = &scaled;
+    }
+    cuzk_status s = pool_run(job->p, control, job->stage, tiles, fn, job, err);
+    job->passed++;
+    return s;
 }
 
 /* ---- column passes ---- */
@@ -261,6 +275,7 @@ static cuzk_status ntt_transform(const ntt_domain *d, fr *a, bool inverse, bool 
     ntt_passes plan = ntt_plan(d->log2);
     cuzk_status s = CUZK_OK;
     if (d->log2 == 0) return CUZK_OK;
+    job.passes = plan.count + 2 + (coset && !inverse);
     if (coset && !inverse) {
         unsigned run = d->shift.run_log2;
         s = ntt_run(&job, (size_t)1 << (d->log2 - run), run, ntt_shift_tile, err);
@@ -327,6 +342,7 @@ cuzk_status ntt_quotient(const ntt_domain *d, fr *a, fr *b, fr *c, bool canonica
     ntt_passes plan = ntt_plan(d->log2);
     fr *inputs[3] = {a, b, c};
     cuzk_status s = CUZK_OK;
+    job.passes = plan.count > 0 ? 6 * plan.count + 1 : 3;
     for (int x = 0; x < 3; x++) {
         for (unsigned i = 0; i < plan.count && s == CUZK_OK; i++) {
             s = ntt_columns(&job, inputs[x], NTT_SPLIT, plan.depth[i], plan.levels[i], err);

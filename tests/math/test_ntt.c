@@ -296,10 +296,43 @@ static void memory_and_cancelling(void **state) {
     assert_int_equal(buffer_class_stats(BUFFER_NTT).live_bytes, before);
 }
 
+/* The part that is done, which never falls. */
+static void note_progress(void *user, const char *stage, uint64_t done, uint64_t total) {
+    double *part = user, now = (double)done / (double)total;
+    (void)stage;
+    assert_true(now >= *part && now <= 1);
+    *part = now;
+}
+
+static void progress(void **state) {
+    (void)state;
+    cuzk_error err;
+    for (unsigned log2 = 1; log2 <= 17; log2 += 4) {
+        size_t n = (size_t)1 << log2;
+        ntt_domain *d = domain_of(log2, ntt_root_bellman());
+        fr *a = random_elements(n), *b = random_elements(n), *c = random_elements(n);
+        double part;
+        cuzk_control control = {.progress = note_progress, .user = &part};
+        for (size_t t = 0; t < sizeof transforms / sizeof transforms[0]; t++) {
+            part = 0;
+            assert_int_equal(transforms[t].fn(d, a, test_pools[0], &control, "ntt", &err), CUZK_OK);
+            assert_true(part == 1);
+        }
+        part = 0;
+        assert_int_equal(ntt_quotient(d, a, b, c, false, test_pools[0], &control, &err), CUZK_OK);
+        assert_true(part == 1);
+        free(a);
+        free(b);
+        free(c);
+        ntt_domain_destroy(d);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(golden),   cmocka_unit_test(definition),     cmocka_unit_test(large),
         cmocka_unit_test(quotient), cmocka_unit_test(extreme_values), cmocka_unit_test(memory_and_cancelling),
+        cmocka_unit_test(progress),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
