@@ -236,14 +236,13 @@ static void cancelling_is_quick_but_not_of_one_that_hangs(void **state) {
     backend_sim_faults(0, &(sim_faults){.hang = true});
     two[0] = (one){.b = b, .device = 0, .control = &control};
     pthread_create(&two[0].thread, NULL, prove, &two[0]);
-    nap(0.1);
+    while (buffer_total_stats().live_bytes == live) nap(0.01);
     stop = 1;
     nap(0.2);
     assert_true(buffer_total_stats().live_bytes > live); /* it is still there */
     backend_sim_faults(0, &(sim_faults){0});
     pthread_join(two[0].thread, NULL);
     assert_int_equal(two[0].start, CUZK_CANCELLED);
-    assert_true(two[0].seconds >= 0.3);
     backend_sim_destroy();
 }
 
