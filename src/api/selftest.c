@@ -26,6 +26,7 @@ static const entry entries[] = {
     {"NTT and quotient against their definitions", true, selftest_ntt},
     {"Poseidon: published answers", true, selftest_poseidon},
     {"circuits: structure of the Poseidon and SHA-256 gadgets", false, selftest_gadget},
+    {"circuits: structure of each kind, sectors of 2 KiB", false, selftest_circuits},
     {"Groth16: key, proof, verification, refusals", true, selftest_groth16},
 };
 

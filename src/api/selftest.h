@@ -21,6 +21,7 @@ const char *selftest_poseidon(const selftest_env *env);
 /* selftest_circuit.c */
 const char *selftest_hashes(const selftest_env *env);
 const char *selftest_gadget(const selftest_env *env);
+const char *selftest_circuits(const selftest_env *env);
 const char *selftest_groth16(const selftest_env *env);
 
 #endif

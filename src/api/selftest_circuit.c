@@ -70,6 +70,34 @@ const char *selftest_gadget(const selftest_env *env) {
     return NULL;
 }
 
+/* ---- structure of each kind of circuit ---- */
+
+const char *selftest_circuits(const selftest_env *env) {
+    static const struct {
+        const char *kind, *digest, *fault;
+    } known[] = {
+        {"porep", "2c120b1125bd531d5a62b11932b2ae0e0cb47f455cea582994f97534e296bb42", "porep has another structure"},
+        {"winning-post", "ce8079a9875ac8fafc46902e0e2368fa997e7f2ffb2065d2666ef92bc3ca2f67",
+         "winning-post has another structure"},
+        {"window-post", "14279e1c38053fa35eab6f56dbf1c5ef337b533f2c42fd3d7b4e7a116796b331",
+         "window-post has another structure"},
+        {"snap", "c787aea9329f4525b3bcde14533b9b775654f6a9afe0a7c671783c8bd4f1f7a5", "snap has another structure"},
+    };
+    uint8_t digest[32];
+    cuzk_error err;
+    (void)env;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        cuzk_circuit *h;
+        if (cuzk_circuit_open(&h, known[i].kind, 2048, NULL, &err)) return "a kind of circuit is missing";
+        const circuit *c = h->c;
+        cuzk_status s = cs_hash(digest, c->kind->synthesize, c->params, NULL, NULL, &err);
+        cuzk_circuit_close(h);
+        if (s) return "a circuit cannot be hashed";
+        if (!is_hex(digest, 32, known[i].digest)) return known[i].fault;
+    }
+    return NULL;
+}
+
 /* ---- a whole proof ---- */
 
 /* x^2 = s, s x = t, (t + x + 5) 1 = out; instance: x. */
