@@ -49,6 +49,7 @@ struct gpu_key { /* sections that are not on the device: NULL */
     const affine<fp2> *b_g2;
     uint32_t n_h, n_l, n_a, n_b;
 };
+/* Points of a section, wherever they are. */
 uint64_t gpu_key_points(const gpu_key *k, gpu_section s);
 
 #endif

@@ -82,7 +82,7 @@ typedef struct gpu_stream {
     void *buffer[2];
     uint64_t chunk_bytes;
 } gpu_stream;
-/* What is wrong with an encoded point; the first four as point_status of math/encoding.h. */
+/* What is wrong with an encoded point; up to ..._NOT_IN_SUBGROUP as point_status of math/encoding.h. */
 typedef enum {
     GPU_POINT_OK,
     GPU_POINT_BAD_FLAGS,

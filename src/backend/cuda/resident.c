@@ -2,8 +2,8 @@
 #include "backend/cuda/resident.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define api cuda_module()
 
@@ -49,36 +49,51 @@ bool resident_put_out_one(unsigned device) {
     return any;
 }
 
-/* An entry that is being made and counted as used, or one that is there; NULL when the table is full of what is used.
- * Waits while another makes it. *gone: what was put out for its place, for the caller to destroy without the lock (id
- * 0: nothing). */
-static resident *claim_locked(unsigned device, uint64_t id, bool is_key, resident *gone) {
+/* Until an entry was made or failed, or a tenth of a second, so that a cancelled proof does not wait for a key. */
+static void wait_locked(void) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += 100000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_cond_timedwait(&made, &table_lock, &until);
+}
+
+/* *out: an entry that is being made and counted as used, or one that is there; MEMORY when the table is full of what is
+ * used. Waits while another makes it. *gone: what was put out for its place, for the caller to destroy without the lock
+ * (id 0: nothing). */
+static cuzk_status claim_locked(resident **out, unsigned device, uint64_t id, bool is_key, resident *gone,
+                                const cuzk_control *control, cuzk_error *err) {
     resident *r;
     gone->id = 0;
-    while ((r = find_locked(device, id, is_key)) && r->making) pthread_cond_wait(&made, &table_lock);
+    while ((r = find_locked(device, id, is_key)) && r->making) {
+        cuzk_status st = upload_cancelled(control, err);
+        if (st != CUZK_OK) return st;
+        wait_locked();
+    }
     if (!r) {
         r = find_locked(0, 0, false);
         if (!r && take_out_locked(UINT32_MAX, gone)) r = find_locked(0, 0, false);
-        if (!r) return NULL;
+        if (!r) return cuzk_fail(err, CUZK_MEMORY, "%d shapes and keys are in use on devices at once", RESIDENTS);
         *r = (resident){.device = device, .id = id, .is_key = is_key, .making = true};
     }
     r->users++;
     r->used_at = ++uses;
-    return r;
+    *out = r;
+    return CUZK_OK;
 }
 
 cuzk_status resident_take(resident **out, unsigned device, uint64_t id, bool is_key, resident_maker make,
-                          const void *source, cuzk_error *err) {
-    resident gone;
+                          const void *source, const cuzk_control *control, cuzk_error *err) {
+    resident gone, *r;
     pthread_mutex_lock(&table_lock);
-    resident *r = claim_locked(device, id, is_key, &gone);
-    bool making = r && r->making;
+    cuzk_status st = claim_locked(&r, device, id, is_key, &gone, control, err);
+    bool making = st == CUZK_OK && r->making;
     pthread_mutex_unlock(&table_lock);
     if (gone.id) destroy(&gone);
-    if (!r) return cuzk_fail(err, CUZK_MEMORY, "%d shapes and keys are in use on devices at once", RESIDENTS);
+    if (st != CUZK_OK) return st;
     if (making) {
         void *object = NULL;
-        cuzk_status st;
         do st = make(&object, device, source, err);
         while (st == CUZK_MEMORY && resident_put_out_one(device));
         pthread_mutex_lock(&table_lock);
@@ -127,9 +142,7 @@ void resident_forget_key(unsigned device, const proving_key *key) {
 /* ---- shapes and keys as the device side wants them ---- */
 
 void shape_source_free(shape_source *s) {
-    free(s->bitmaps);
-    free(s->b_inputs);
-    free(s->ntt);
+    buffer_free(&s->made);
 }
 
 static void segment_source(gpu_segment_source *to, const shape_segment_view *from, uint32_t copies) {
@@ -196,14 +209,14 @@ cuzk_status shape_source_make(shape_source *s, const shape *sh, const ntt_root *
     cs_counts n = shape_counts(sh);
     unsigned log2 = shape_domain_log2(sh);
     uint64_t words = (n.aux + 63) / 64;
+    size_t table_bytes = api->ntt_elements(log2) * sizeof(fr);
     memset(s, 0, sizeof *s);
-    s->bitmaps = calloc(words * 3 + 1, sizeof(uint64_t));
-    s->b_inputs = malloc((n.inputs + 1) * sizeof(uint32_t));
-    s->ntt = malloc(api->ntt_elements(log2) * sizeof(fr));
-    if (!s->bitmaps || !s->b_inputs || !s->ntt) {
-        shape_source_free(s);
-        return cuzk_fail(err, CUZK_MEMORY, "no memory to lay out a shape for the device");
-    }
+    cuzk_status st = buffer_alloc(&s->made, BUFFER_SHAPE,
+                                  table_bytes + words * 3 * sizeof(uint64_t) + n.inputs * sizeof(uint32_t), err);
+    if (st != CUZK_OK) return st;
+    fr *tables = s->made.data;
+    uint64_t *bitmaps = (uint64_t *)((char *)s->made.data + table_bytes);
+    uint32_t *b_inputs = (uint32_t *)(bitmaps + 3 * words);
     shape_view v;
     shape_get_view(sh, &v);
     segment_source(&s->gpu.segment[0], &v.segment[0], 1);
@@ -220,16 +233,16 @@ cuzk_status shape_source_make(shape_source *s, const shape *sh, const ntt_root *
     s->gpu.n_fields = (uint32_t)shape_fields(sh);
     s->gpu.log2 = log2;
     static const shape_bitmap_kind kinds[3] = {SHAPE_IS_FIELD, SHAPE_A_DENSITY, SHAPE_B_DENSITY};
-    for (int k = 0; k < 3; k++) shape_bitmap(sh, kinds[k], 0, n.aux, s->bitmaps + (uint64_t)k * words);
-    s->gpu.is_field = s->bitmaps;
-    s->gpu.a_density = s->bitmaps + words;
-    s->gpu.b_density = s->bitmaps + 2 * words;
+    for (int k = 0; k < 3; k++) shape_bitmap(sh, kinds[k], 0, n.aux, bitmaps + (uint64_t)k * words);
+    s->gpu.is_field = bitmaps;
+    s->gpu.a_density = bitmaps + words;
+    s->gpu.b_density = bitmaps + 2 * words;
     for (uint32_t i = 0; i < n.inputs; i++)
-        if (shape_input_in_b(sh, i)) s->b_inputs[s->gpu.n_b_inputs++] = i;
-    s->gpu.b_inputs = s->b_inputs;
-    s->gpu.ntt_block = s->ntt;
+        if (shape_input_in_b(sh, i)) b_inputs[s->gpu.n_b_inputs++] = i;
+    s->gpu.b_inputs = b_inputs;
+    s->gpu.ntt_block = tables;
     fr n_inverse, z_inverse;
-    cuda_ntt_block(s->ntt, log2, root, &n_inverse, &z_inverse);
+    cuda_ntt_block(tables, log2, root, &n_inverse, &z_inverse);
     memcpy(s->gpu.n_inverse, &n_inverse, sizeof n_inverse);
     memcpy(s->gpu.z_inverse, &z_inverse, sizeof z_inverse);
     return CUZK_OK;

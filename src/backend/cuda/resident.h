@@ -22,9 +22,9 @@ typedef struct resident {
 
 typedef cuzk_status (*resident_maker)(void **out, unsigned device, const void *source, cuzk_error *err);
 /* Finds the object, or makes it, putting out others that nobody uses while memory is short. Others that want it wait
- * for its maker: two proofs never load one key twice. Give it back with resident_give. */
+ * for its maker, or until they are cancelled: two proofs never load one key twice. Give it back with resident_give. */
 cuzk_status resident_take(resident **out, unsigned device, uint64_t id, bool is_key, resident_maker make,
-                          const void *source, cuzk_error *err);
+                          const void *source, const cuzk_control *control, cuzk_error *err);
 /* The object when it is there, taken; NULL otherwise, also while it is being made. */
 resident *resident_take_present(unsigned device, uint64_t id, bool is_key);
 void resident_give(resident *r); /* accepts NULL */
@@ -63,8 +63,8 @@ gpu_key_source stream_source(const proving_key *k);
 cuzk_status stream_make_key(void **out, unsigned device, const void *source, cuzk_error *err);
 /* Most bytes for the device: what was set, or its memory less what the driver wants. */
 cuzk_status stream_limit(unsigned device, uint64_t *bytes, cuzk_error *err);
-/* The sections that fit beside shape and one proof within the limit: all, or as many as do, largest gain first; MEMORY
- * with the numbers when shape and proof alone do not fit. */
+/* The sections that fit beside shape and one proof within the limit, tried in the order of gpu_section; MEMORY with the
+ * numbers when shape and proof alone do not fit. */
 cuzk_status stream_sections(unsigned *sections, const gpu_key_source *k, uint64_t shape_bytes, uint64_t proof_bytes,
                             uint64_t limit, cuzk_error *err);
 /* Bytes of a chunk on the way to the device, two of which are pinned meanwhile; *chunks: of each proof, 1 for a whole
@@ -89,11 +89,10 @@ typedef struct key_making {
 } key_making;
 cuzk_status setup_make_key(void **out, unsigned device, const void *source, cuzk_error *err);
 
+/* A shape as the device side takes it, in place over the shape's own arrays, with what has to be made for it. */
 typedef struct shape_source {
     gpu_shape_source gpu;
-    uint64_t *bitmaps; /* three of them */
-    uint32_t *b_inputs;
-    fr *ntt;
+    buffer made; /* three bitmaps, the inputs in B, the transform's tables */
 } shape_source;
 cuzk_status shape_source_make(shape_source *s, const shape *sh, const ntt_root *root, cuzk_error *err);
 void shape_source_free(shape_source *s);

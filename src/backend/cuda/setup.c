@@ -84,10 +84,10 @@ static cuzk_status take_made(resident **out, unsigned device, const proving_key 
     resident *of_shape = NULL;
     cuzk_status st = shape_source_make(&src, s, &k->root, err);
     if (st != CUZK_OK) return st;
-    st = resident_take(&of_shape, device, shape_id(s), false, resident_make_shape, &src.gpu, err);
+    st = resident_take(&of_shape, device, shape_id(s), false, resident_make_shape, &src.gpu, NULL, err);
     if (st == CUZK_OK) {
         key_making m = {k, &src.gpu, of_shape->object};
-        st = resident_take(out, device, k->id, true, setup_make_key, &m, err);
+        st = resident_take(out, device, k->id, true, setup_make_key, &m, NULL, err);
     }
     resident_give(of_shape);
     shape_source_free(&src);
