@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "cuzk/context.h"
+#include "daemon/crash.h"
 #include "daemon/keys.h"
 #include "daemon/report.h"
 #include "engine/engine.h"
@@ -148,14 +149,24 @@ static cuzk_status start_engine(serving *d, cuzk_error *err) {
     engine_setup setup = {.store = NULL};
     const char *path = d->now.store_path;
     if (path[0]) {
+        int crashed = 0;
         cuzk_status s = store_sqlite_open(&setup.store, path, err);
         if (s != CUZK_OK) return s;
         log_info("store: %s", path);
+        s = crash_open(path, &crashed, err);
+        if (s != CUZK_OK) {
+            setup.store->ops->close(setup.store);
+            return s;
+        }
+        setup.crashed = crashed != 0;
+        if (crashed) log_warn("the process before this one died of its own fault: %s", strsignal(crashed));
     } else {
         log_warn("store: none (store.path is empty); jobs are lost when this process ends");
     }
     config_engine_options(&d->now, &options);
-    return engine_start(&d->engine, &options, &setup, err);
+    cuzk_status s = engine_start(&d->engine, &options, &setup, err);
+    if (s == CUZK_OK) crash_noted();
+    return s;
 }
 
 static cuzk_status start_servers(serving *d, cuzk_error *err) {
@@ -314,6 +325,7 @@ static void stop(serving *d) {
     http_server_stop(d->http);
     if (d->has_preloader) pthread_join(d->preloader, NULL);
     cuzk_engine_stop(d->engine, 0);
+    crash_close();
     config_close(&d->now);
     config_close(&d->at_start);
     token_free(d->token);

@@ -336,6 +336,7 @@ cuzk_status engine_start(cuzk_engine **out, const cuzk_engine_options *options, 
     pthread_condattr_destroy(&clock);
     e->st = setup->store;
     e->fault_release_early = setup->fault_release_early;
+    e->crashed = setup->crashed;
     e->started = cpu_monotonic_seconds();
     e->generation = e->rooms = 1;
     e->warming = true;

@@ -23,6 +23,9 @@ typedef struct engine_setup {     /* beside the public options */
     /* For the tests of the instruments: partitions give their permit and their reservation back when synthesis ends, as
      * the old system did. */
     bool fault_release_early;
+    /* The process that had the store before died of a fault of the program, which one of the jobs that it worked on may
+     * have brought about. */
+    bool crashed;
 } engine_setup;
 
 /* setup NULL: none. */

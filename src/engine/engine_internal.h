@@ -17,7 +17,12 @@
 #include "engine/engine.h"
 
 #define KEPT_ENDED_JOBS 100u /* in views */
-#define DEATHS_MAX 10u       /* of processes while they work on one job */
+/* Processes that may die while they work on one job: of a fault of the program, which the job may have brought about,
+ * and of all causes. Kills and power cuts say nothing of the job, but what the kernel kills for want of memory may die
+ * of it every time: the second is high enough for a machine that falls over each hour for a month, and brings the
+ * others back within a day when a job takes the process down each minute. */
+#define CRASHES_MAX 10u
+#define DEATHS_MAX 1000u
 
 typedef struct engine_job engine_job;
 typedef struct engine_dev engine_dev;
@@ -120,13 +125,14 @@ struct engine_job {
     double submitted, deadline, finished; /* since the epoch; 0: none */
     double submitted_mono, started_mono, finished_mono;
     cuzk_job_state state;
-    unsigned runs, waiters, n_partitions, n_done, n_active;
+    unsigned runs, crashes, waiters, n_partitions, n_done, n_active;
     unsigned uses;     /* threads and attempts that look at it */
     unsigned attempts; /* most of one partition */
     bool arriving;     /* not yet in the store */
     bool preparing, loading /* its key */, started, checked, counted_run, restored, ending, completing, verifying,
         listed;
-    bool unsaved; /* its end is not in the store yet */
+    bool interrupted; /* a process died while it worked on it */
+    bool unsaved;     /* its end is not in the store yet */
     bool superseded;
     uint64_t blocked_at; /* rooms when it asked for bytes and did not get them; 0: none */
     unsigned alone;      /* times it did not although nothing else was under way */
@@ -182,7 +188,7 @@ struct cuzk_engine {
     cuzk_engine_options o; /* resolved; texts and lists owned */
     const circuit_kind **kinds;
     size_t n_kinds;
-    bool fault_release_early;
+    bool fault_release_early, crashed;
     bool keys_on_devices; /* development keys are made by devices, unless they are there as files */
     cuzk_context *context;
     budget *host;

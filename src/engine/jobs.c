@@ -135,6 +135,7 @@ void jobs_store_fields_locked(const engine_job *j, store_job *out) {
     out->state = j->state;
     out->partitions = j->n_partitions;
     out->runs = j->runs;
+    out->crashes = j->crashes;
     out->finished = j->finished;
     if (j->error) out->error = *j->error;
     out->times = j->times;
@@ -351,6 +352,8 @@ static void restore_one(void *user, const store_job *row) {
     j->deadline = row->deadline;
     j->finished = row->finished;
     j->runs = row->runs;
+    j->crashes = row->crashes;
+    j->interrupted = row->state == CUZK_JOB_RUNNING;
     j->times = row->times;
     j->n_partitions = row->partitions;
     double now = engine_epoch(), mono = cpu_monotonic_seconds();
@@ -370,6 +373,34 @@ static void restore_one(void *user, const store_job *row) {
     pthread_mutex_unlock(&e->lock);
 }
 
+/* How the process ended that worked on this job. It is noted once: later ends are other jobs' until this one is begun
+ * again. */
+static void note_death(cuzk_engine *e, engine_job *j) {
+    store_job row;
+    cuzk_error err;
+    if (!j->interrupted) return;
+    if (e->crashed) j->crashes++;
+    jobs_store_fields_locked(j, &row);
+    if (!e->st->ops->update(e->st, &row, &err)) return;
+    pthread_mutex_lock(&e->lock);
+    jobs_trouble_locked(e, &err);
+    pthread_mutex_unlock(&e->lock);
+}
+
+/* Whether processes died too often while they worked on this job. */
+static bool is_deadly(const engine_job *j, cuzk_error *why) {
+    if (j->crashes >= CRASHES_MAX) {
+        cuzk_fail(why, CUZK_INTERNAL, "the program crashed %u times while it worked on this job", j->crashes);
+        cuzk_fail_hint(why,
+                       "submit it again to try anew; the system's log may have the cause, which is worth a report");
+        return true;
+    }
+    if (j->runs < DEATHS_MAX) return false;
+    cuzk_fail(why, CUZK_INTERNAL, "the program was ended %u times while it worked on this job", j->runs);
+    cuzk_fail_hint(why, "submit it again to try anew; the system's log may say who ended it, or that memory ran out");
+    return true;
+}
+
 cuzk_status jobs_restore(cuzk_engine *e, cuzk_error *err) {
     restore r = {.e = e};
     cuzk_status s = e->st->ops->each(e->st, restore_one, &r, err);
@@ -379,16 +410,14 @@ cuzk_status jobs_restore(cuzk_engine *e, cuzk_error *err) {
         cuzk_error why;
         cuzk_job_state end = CUZK_JOB_FAILED;
         next = j->live_after;
+        note_death(e, j);
         if (jobs_find_locked(e, j->id) != j) { /* the process died before it was told, or somebody awaited it then */
             cuzk_fail(&why, CUZK_CANCELLED, "a newer submission of the same id took its place");
             end = CUZK_JOB_CANCELLED;
         } else if (!j->kind_code) {
             cuzk_fail(&why, CUZK_USAGE, "this program has no such proof kind any more");
             cuzk_fail_found(&why, "%s", j->kind);
-        } else if (j->runs >= DEATHS_MAX) {
-            cuzk_fail(&why, CUZK_INTERNAL, "the program died %u times while it worked on this job", j->runs);
-            cuzk_fail_hint(&why, "submit it again to try anew; the system's log may say why the program died");
-        } else {
+        } else if (!is_deadly(j, &why)) {
             continue;
         }
         jobs_end(e, j, end, &why);

@@ -23,8 +23,9 @@ typedef struct store_job { /* texts are borrowed for the call */
     uint64_t payload_bytes;
     cuzk_job_state state;
     unsigned partitions; /* 0: not known yet */
-    unsigned runs;       /* processes that have begun it: a job that kills its process is not begun for ever */
-    double finished;     /* since the epoch; 0 */
+    unsigned runs;    /* processes that have begun it and not stopped in good order: a job that kills its process is */
+    unsigned crashes; /* not begun for ever; those of them that died of a fault of the program */
+    double finished;  /* since the epoch; 0 */
     cuzk_error error;
     cuzk_job_times times;
 } store_job;
@@ -35,7 +36,8 @@ typedef struct store_ops {
     /* The payload's parts: 0 c1, 1 request, 2… vanilla. *out is a buffer of class request, empty for an empty part. */
     cuzk_status (*payload_parts)(store *s, uint64_t seq, size_t *parts, cuzk_error *err);
     cuzk_status (*payload)(store *s, uint64_t seq, size_t part, buffer *out, cuzk_error *err);
-    /* State, circuit, partitions, runs, error, times, finished are updated. A finished job's payload is dropped. */
+    /* State, circuit, partitions, runs, crashes, error, times, finished are updated. A finished job's payload is
+     * dropped. */
     cuzk_status (*update)(store *s, const store_job *job, cuzk_error *err);
     /* One verified proof, or the whole result (partition UINT_MAX) with the state COMPLETED in one step. */
     cuzk_status (*put_proof)(store *s, uint64_t seq, unsigned partition, const uint8_t proof[192], cuzk_error *err);

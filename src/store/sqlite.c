@@ -61,15 +61,15 @@ static cuzk_status put_row(db *d, const store_job *j, cuzk_error *err) {
     return db_run(
         d, err, "cannot keep a job",
         "INSERT INTO job VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-        "?, ?, ?, ?)",
+        "?, ?, ?, ?, ?)",
         "itttbiiiddiiiidittttt"
-        "ddddddddd",
+        "dddddddddi",
         whole(j->seq), j->request_id, j->kind, j->circuit, (const void *)j->digest, sizeof j->digest,
         whole(j->sector_bytes), (int64_t)j->priority, (int64_t)j->policy, j->submitted, j->deadline,
         whole(j->payload_bytes), (int64_t)j->state, (int64_t)j->partitions, (int64_t)j->runs, j->finished,
         (int64_t)j->error.status, j->error.what, j->error.where, j->error.expected, j->error.found, j->error.hint,
         t->queue_wait, t->key_load, t->vanilla_check, t->synthesis, t->device_wait, t->device, t->finish, t->verify,
-        t->total);
+        t->total, (int64_t)j->crashes);
 }
 
 static cuzk_status put_part(db *d, uint64_t seq, size_t part, cuzk_bytes bytes, cuzk_error *err) {
@@ -182,13 +182,13 @@ static cuzk_status update_row(db *d, const store_job *j, cuzk_error *err) {
         "UPDATE job SET circuit = ?, sector_bytes = ?, state = ?, partitions = ?, runs = ?, finished = ?,"
         " error_status = ?, error_what = ?, error_where = ?, error_expected = ?, error_found = ?, error_hint = ?,"
         " queue_wait = ?, key_load = ?, vanilla_check = ?, synthesis = ?, device_wait = ?, device = ?,"
-        " finish = ?, verify = ?, total = ? WHERE seq = ?",
+        " finish = ?, verify = ?, total = ?, crashes = ? WHERE seq = ?",
         "tiiiidittttt"
-        "dddddddddi",
+        "dddddddddii",
         j->circuit, whole(j->sector_bytes), (int64_t)j->state, (int64_t)j->partitions, (int64_t)j->runs, j->finished,
         (int64_t)j->error.status, j->error.what, j->error.where, j->error.expected, j->error.found, j->error.hint,
         t->queue_wait, t->key_load, t->vanilla_check, t->synthesis, t->device_wait, t->device, t->finish, t->verify,
-        t->total, whole(j->seq));
+        t->total, (int64_t)j->crashes, whole(j->seq));
     if (s == CUZK_OK && changed) s = put_event(d, j->seq, j->state, err);
     return s;
 }
@@ -318,7 +318,8 @@ static bool read_row(store_job *j, sqlite3_stmt *s) {
                      .state = (cuzk_job_state)sqlite3_column_int(s, 11),
                      .partitions = (unsigned)sqlite3_column_int64(s, 12),
                      .runs = (unsigned)sqlite3_column_int64(s, 13),
-                     .finished = sqlite3_column_double(s, 14)};
+                     .finished = sqlite3_column_double(s, 14),
+                     .crashes = (unsigned)sqlite3_column_int64(s, 30)};
     j->error.status = (cuzk_status)sqlite3_column_int(s, 15);
     text_column(j->error.what, sizeof j->error.what, s, 16);
     text_column(j->error.where, sizeof j->error.where, s, 17);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
 #define APPLICATION_ID 0x63757a6b /* "cuzk" */
 #define QUICK_CHECK_BYTES ((int64_t)256 << 20)
 
@@ -20,7 +20,8 @@ static const char schema[] =
     " partitions INTEGER NOT NULL, runs INTEGER NOT NULL, finished REAL NOT NULL, error_status INTEGER NOT NULL,"
     " error_what TEXT, error_where TEXT, error_expected TEXT, error_found TEXT, error_hint TEXT,"
     " queue_wait REAL NOT NULL, key_load REAL NOT NULL, vanilla_check REAL NOT NULL, synthesis REAL NOT NULL,"
-    " device_wait REAL NOT NULL, device REAL NOT NULL, finish REAL NOT NULL, verify REAL NOT NULL, total REAL NOT NULL)"
+    " device_wait REAL NOT NULL, device REAL NOT NULL, finish REAL NOT NULL, verify REAL NOT NULL, total REAL NOT NULL,"
+    " crashes INTEGER NOT NULL DEFAULT 0)"
     " STRICT;"
     "CREATE INDEX job_finished ON job (finished) WHERE finished > 0;"
     "CREATE TABLE payload (seq INTEGER NOT NULL REFERENCES job ON DELETE CASCADE, part INTEGER NOT NULL,"
@@ -231,6 +232,18 @@ static cuzk_status make_tables(db *d, cuzk_error *err) {
     return db_end(d, s, err);
 }
 
+/* From version 1. An older program refuses the file from then on. */
+static cuzk_status renew_tables(db *d, cuzk_error *err) {
+    static const char action[] = "cannot bring the job store up to date";
+    char text[48];
+    snprintf(text, sizeof text, "PRAGMA user_version = %d", SCHEMA_VERSION);
+    cuzk_status s = db_begin(d, err);
+    if (s != CUZK_OK) return s;
+    s = db_run(d, err, action, "ALTER TABLE job ADD COLUMN crashes INTEGER NOT NULL DEFAULT 0", "");
+    if (s == CUZK_OK) s = db_run(d, err, action, text, "");
+    return db_end(d, s, err);
+}
+
 static cuzk_status check_soundness(db *d, cuzk_error *err) {
     static const char action[] = "cannot check the job store";
     int64_t pages, page;
@@ -267,5 +280,6 @@ cuzk_status db_make_schema(db *d, cuzk_error *err) {
         cuzk_fail_expected(err, "version %d", SCHEMA_VERSION);
         return cuzk_fail_found(err, "version %lld", (long long)version);
     }
-    return check_soundness(d, err);
+    s = check_soundness(d, err);
+    return s == CUZK_OK && version < SCHEMA_VERSION ? renew_tables(d, err) : s;
 }

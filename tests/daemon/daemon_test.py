@@ -17,7 +17,7 @@ if "CUZK" not in os.environ:
     sys.exit("CUZK names no program")
 CUZK = os.environ["CUZK"]
 SHARED_CACHE = tempfile.TemporaryDirectory(prefix="cuzk-cache-")  # of this run: keys are made once
-WAIT = 400  # for what should take seconds on an idle machine
+WAIT = float(os.environ.get("CUZK_TEST_WAIT", 400))  # for what should take seconds on an idle machine
 
 
 class Input:

@@ -1,4 +1,8 @@
-"""kill -9 at random moments under load: no job is lost, none has two results, none a wrong one."""
+"""kill -9 at random moments under load: no job is lost, none has two results, none a wrong one, none is given up.
+
+Needs python3 alone, the program (named by CUZK) and tests/data. CUZK_KILL9_SECONDS is the time in which the kills must be
+over: when it is not kept, what was done until then is checked and the test fails with the number of kills.
+CUZK_KILL9_KILLS is another number of kills; CUZK_TEST_WAIT the seconds that one answer may take; CUZK_TEST_SEED the seed."""
 import os
 import random
 import time
@@ -10,6 +14,8 @@ INPUTS = [WINNING, WINDOW[1]]
 
 class Kill9(DaemonTest):
     def rounds(self, n, jobs):
+        n = int(os.environ.get("CUZK_KILL9_KILLS", n))
+        limit = float(os.environ.get("CUZK_KILL9_SECONDS", "inf"))
         seed = int(os.environ.get("CUZK_TEST_SEED", random.SystemRandom().randrange(1 << 32)))
         print(f"seed {seed} (CUZK_TEST_SEED)", flush=True)
         dice = random.Random(seed)
@@ -21,10 +27,14 @@ class Kill9(DaemonTest):
         begin = time.monotonic()
         d.submit("warm", WINNING)
         d.wait("warm")
-        proof_seconds = time.monotonic() - begin
+        begin, proof_seconds = time.monotonic(), time.monotonic() - begin
         accepted, results, number = {}, {}, 0
         fruitless = 0  # kills since a result: a machine that became slower has its kills later, so that proofs are met
+        kills = 0
         for k in range(n):
+            if time.monotonic() - begin > limit:
+                break
+            kills = k + 1
             while len(accepted) - len(results) < jobs:
                 job, number = f"job {number}", number + 1
                 accepted[job] = dice.choice(INPUTS)
@@ -58,4 +68,7 @@ class Kill9(DaemonTest):
         self.assertEqual(completed, len(accepted) + len(INPUTS) + 1)
         for table in ("payload", "payload_piece", "proof"):
             self.assertEqual(d.rows(f"SELECT count(*) FROM {table}"), [(0,)])
-        print(f"{n} kills, {len(accepted)} jobs", flush=True)
+        print(f"{kills} kills in {time.monotonic() - begin:.0f} s, {len(accepted)} jobs, at most "
+              f"{d.rows('SELECT max(runs) FROM job')[0][0]} processes for one", flush=True)
+        self.assertEqual(d.rows("SELECT max(crashes) FROM job"), [(0,)], "a kill counts as a crash")
+        self.assertEqual(kills, n, f"the time of {limit} s was over too early")

@@ -51,6 +51,42 @@ class Life(DaemonTest):
             self.assertEqual(d.wait(f"job {i}")["state"], "completed")
         self.assertEqual(d.rows("SELECT count(*) FROM result"), [(6,)])
 
+    def test_deaths(self):
+        """What a job is charged with when the process dies: of a fault of its own, of a kill, in good order."""
+        d = self.daemon({"synthesis.threads": 1, "synthesis.partition_workers": 1}).start()
+        d.warm(WINDOW[2])
+        d.submit("job", WINDOW[2])
+        mark = self.tmp / "jobs.db.crash"
+
+        def charged():
+            return d.rows("SELECT runs, crashes FROM job WHERE request_id = 'job'")
+
+        def dies(number):
+            d.until(d.proving, "no job runs")
+            d.signal(number)
+            status = d.end()
+            d.start()
+            return status
+
+        self.assertNotEqual(dies(signal.SIGSEGV), 0)
+        self.assertIn("died of its own fault", d.log())
+        self.assertEqual(mark.read_bytes(), b"")
+        self.assertEqual(charged()[0][1], 1)
+        self.assertEqual(dies(signal.SIGKILL), -signal.SIGKILL)
+        self.assertNotIn("died of its own fault", d.log())
+        self.assertEqual(charged()[0][1], 1)
+        d.until(d.proving, "no job runs")
+        runs = charged()[0][0]
+        self.assertGreaterEqual(runs, 3)
+        d.signal(signal.SIGTERM)
+        d.until(lambda: d.says("SIGTERM"), "the signal is not told")
+        d.signal(signal.SIGTERM)
+        self.assertEqual(d.end(), 0)
+        self.assertFalse(mark.exists())
+        d.start()
+        self.assertEqual(d.wait("job")["state"], "completed")
+        self.assertEqual(charged(), [(runs, 1)])
+
     def test_sigterm_drains(self):
         """The running job ends and its client is answered; queued ones are there at the next start."""
         d = self.daemon({"synthesis.threads": 1, "synthesis.partition_workers": 1}).start()

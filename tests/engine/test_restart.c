@@ -79,10 +79,13 @@ static void resumed(void **state) {
     store_case_close(&kept);
 }
 
+static const char *left_request = "{\"partitions\": 3, \"start\": 2}";
+
 /* A row of a job that is in the store as a process left it. */
-static void leave_job(uint64_t seq, const char *id, unsigned runs, const uint8_t *proofs, unsigned n) {
+static void leave_row(uint64_t seq, const char *id, unsigned runs, unsigned crashes, const uint8_t *proofs,
+                      unsigned n) {
     cuzk_error err;
-    cuzk_submission s = engine_case_toy(id, "{\"partitions\": 3, \"start\": 2}");
+    cuzk_submission s = engine_case_toy(id, left_request);
     store_job row = {.seq = seq,
                      .request_id = id,
                      .kind = "toy",
@@ -90,10 +93,15 @@ static void leave_job(uint64_t seq, const char *id, unsigned runs, const uint8_t
                      .priority = CUZK_PRIORITY_NORMAL,
                      .payload_bytes = s.request.n,
                      .state = CUZK_JOB_RUNNING,
-                     .runs = runs};
+                     .runs = runs,
+                     .crashes = crashes};
     assert_int_equal(kept.inner->ops->put(kept.inner, &row, &s, &err), CUZK_OK);
     for (unsigned k = 0; k < n; k++)
         assert_int_equal(kept.inner->ops->put_proof(kept.inner, seq, k, proofs + k * 192, &err), CUZK_OK);
+}
+
+static void leave_job(uint64_t seq, const char *id, unsigned runs, const uint8_t *proofs, unsigned n) {
+    leave_row(seq, id, runs, 0, proofs, n);
 }
 
 /* Proofs in the store that are not this job's are found when all are verified together, and made again. */
@@ -189,16 +197,85 @@ static void superseded_in_the_store(void **state) {
     store_case_close(&kept);
 }
 
-static void deadly_job(void **state) {
-    (void)state;
+static void open_after(bool crash) {
+    cuzk_error err;
+    cuzk_engine_options o = engine_case_options();
+    static const circuit_kind *const kinds[] = {&toy_kind};
+    engine_setup setup = {.store = &kept.base, .kinds = kinds, .n_kinds = 1, .crashed = crash};
+    assert_int_equal(engine_start(&engine, &o, &setup, &err), CUZK_OK);
+}
+
+static void failed_of(const char *id, const char *what) {
     cuzk_job_result r;
     cuzk_error err;
-    store_case_open(&kept);
-    leave_job(40, "deadly", 10, NULL, 0);
-    open_engine();
-    assert_int_equal(cuzk_engine_await(engine, "deadly", 60, &r, &err), CUZK_OK);
+    assert_int_equal(cuzk_engine_await(engine, id, 60, &r, &err), CUZK_OK);
     assert_int_equal(r.state, CUZK_JOB_FAILED);
-    assert_non_null(strstr(r.error.what, "died 10 times"));
+    if (!strstr(r.error.what, what)) fail_msg("%s", r.error.what);
+    cuzk_job_result_free(&r);
+}
+
+/* A crash counts for the jobs that were running, a kill does so much less. */
+static void deadly_jobs(void **state) {
+    (void)state;
+    store_case_open(&kept);
+    leave_row(40, "crashes", 10, 9, NULL, 0);
+    leave_row(41, "killed", 999, 9, NULL, 0);
+    leave_row(42, "killed often", 1000, 0, NULL, 0);
+    open_after(false);
+    failed_of("killed often", "was ended 1000 times");
+    engine_case_expect(engine, "crashes", CUZK_JOB_COMPLETED, 1024, 3, 2);
+    engine_case_expect(engine, "killed", CUZK_JOB_COMPLETED, 1024, 3, 2);
+    cuzk_engine_stop(engine, 0);
+    leave_row(50, "crashes again", 10, 9, NULL, 0);
+    leave_row(51, "first crash", 10, 8, NULL, 0);
+    open_after(true);
+    failed_of("crashes again", "crashed 10 times");
+    engine_case_expect(engine, "first crash", CUZK_JOB_COMPLETED, 1024, 3, 2);
+    cuzk_engine_stop(engine, 0);
+    store_case_close(&kept);
+}
+
+typedef struct wanted {
+    uint64_t seq;
+    store_job row;
+} wanted;
+
+static void find_row(void *user, const store_job *row) {
+    wanted *w = user;
+    if (row->seq == w->seq) w->row = *row;
+}
+
+static store_job row_of(uint64_t seq) {
+    wanted w = {.seq = seq};
+    cuzk_error err;
+    assert_int_equal(kept.inner->ops->each(kept.inner, find_row, &w, &err), CUZK_OK);
+    return w.row;
+}
+
+/* Who waited while the process died has nothing to do with it, and a death is noted once. */
+static void waiting_is_not_running(void **state) {
+    (void)state;
+    cuzk_error err;
+    store_case_open(&kept);
+    const char *usual = left_request;
+    left_request = "{\"partitions\": 3, \"start\": 2, \"witness_ms\": 500}"; /* the engines are stopped before */
+    leave_row(40, "running", 1, 0, NULL, 0);
+    leave_row(41, "waiting", 0, 0, NULL, 0);
+    left_request = usual;
+    store_job waiting = row_of(41);
+    waiting.state = CUZK_JOB_QUEUED;
+    assert_int_equal(kept.inner->ops->update(kept.inner, &waiting, &err), CUZK_OK);
+    for (int i = 0; i < 2; i++) {
+        open_after(true);
+        cuzk_engine_stop(engine, 0);
+        assert_int_equal(row_of(40).state, CUZK_JOB_QUEUED);
+        assert_int_equal(row_of(40).crashes, 1);
+        assert_int_equal(row_of(41).crashes, 0);
+    }
+    open_after(false);
+    engine_case_expect(engine, "running", CUZK_JOB_COMPLETED, 1024, 3, 2);
+    engine_case_expect(engine, "waiting", CUZK_JOB_COMPLETED, 1024, 3, 2);
+    assert_int_equal(row_of(40).crashes, 1);
     cuzk_engine_stop(engine, 0);
     store_case_close(&kept);
 }
@@ -264,9 +341,13 @@ static void full_disk(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(resumed),         cmocka_unit_test(wrong_proofs_in_the_store),
-        cmocka_unit_test(damaged_results), cmocka_unit_test(superseded_in_the_store),
-        cmocka_unit_test(deadly_job),      cmocka_unit_test(stopped_is_not_dead),
+        cmocka_unit_test(resumed),
+        cmocka_unit_test(wrong_proofs_in_the_store),
+        cmocka_unit_test(damaged_results),
+        cmocka_unit_test(superseded_in_the_store),
+        cmocka_unit_test(deadly_jobs),
+        cmocka_unit_test(waiting_is_not_running),
+        cmocka_unit_test(stopped_is_not_dead),
         cmocka_unit_test(full_disk),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -111,7 +111,8 @@ static void life(void **state) {
     j.state = CUZK_JOB_RUNNING;
     j.circuit = "porep-32gib";
     j.partitions = 4;
-    j.runs = 1;
+    j.runs = 3;
+    j.crashes = 2;
     OK(s->ops->update(s, &j, &err));
     uint8_t proof[4][192], read[4][192] = {{0}};
     for (int i = 0; i < 4; i++) memset(proof[i], 0x40 + i, 192);
@@ -130,7 +131,8 @@ static void life(void **state) {
     assert_string_equal(x.circuit[0], "porep-32gib");
     assert_int_equal(x.job[0].state, CUZK_JOB_RUNNING);
     assert_int_equal(x.job[0].partitions, 4);
-    assert_int_equal(x.job[0].runs, 1);
+    assert_int_equal(x.job[0].runs, 3);
+    assert_int_equal(x.job[0].crashes, 2);
     assert_int_equal(x.job[0].sector_bytes, 34359738368);
     assert_true(x.job[0].submitted == 1.75e9 + 7 && x.job[0].deadline == 1.75e9 + 100);
     assert_int_equal(x.job[0].priority, CUZK_PRIORITY_HIGH);
@@ -351,6 +353,30 @@ static void damaged(void **state) {
     }
 }
 
+/* A file of the first version is brought up to date, with all that is in it. */
+static void first_version(void **state) {
+    (void)state;
+    fill(2);
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "ALTER TABLE job DROP COLUMN crashes; PRAGMA user_version = 1", NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(db);
+    for (int i = 0; i < 2; i++) {
+        store *s = must_open();
+        seen x = {0};
+        OK(s->ops->each(s, note_job, &x, &err));
+        assert_int_equal(x.n, 2);
+        assert_int_equal(x.job[0].crashes, i);
+        assert_string_equal(x.request_id[0], "ps-porep-1000-7");
+        part_is(s, 2, 2, "two");
+        store_job j = job_of(1);
+        j.crashes = 1;
+        OK(s->ops->update(s, &j, &err));
+        s->ops->close(s);
+    }
+}
+
 static void not_ours(void **state) {
     (void)state;
     fill(1);
@@ -525,8 +551,8 @@ static void nested(void **state) {
 
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-    const struct CMUnitTest tests[] = {TEST(life),      TEST(failure_is_kept), TEST(large_payload), TEST(death),
-                                       TEST(one_owner), TEST(damaged),         TEST(not_ours),      TEST(disk_full),
-                                       TEST(threads),   TEST(nested),          TEST(order)};
+    const struct CMUnitTest tests[] = {
+        TEST(life),     TEST(failure_is_kept), TEST(large_payload), TEST(death),  TEST(one_owner), TEST(damaged),
+        TEST(not_ours), TEST(disk_full),       TEST(threads),       TEST(nested), TEST(order),     TEST(first_version)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
