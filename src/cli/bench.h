@@ -52,7 +52,7 @@ typedef struct bench_run {
     size_t n_proofs, completed;
     bench_sample *samples;
     size_t n_samples;
-    bench_slice *slices; /* none from a daemon */
+    bench_slice *slices; /* a daemon's are of all its jobs */
     size_t n_slices;
     uint64_t peak_rss, unexplained /* when RSS was highest */, peak_tracked, peak_classes[BUFFER_CLASSES], budget;
     uint64_t peak_device; /* reserved in the memory of one device, at most */
@@ -77,8 +77,10 @@ typedef struct bench_target_ops {
     cuzk_status (*prove)(bench_target *t, unsigned client, const cuzk_submission *s, cuzk_job_result *out,
                          cuzk_error *err);
     cuzk_status (*sample)(bench_target *t, bench_sample *out, cuzk_error *err);
-    /* After the last proof: peaks, workers, devices, slices. */
+    /* After the last proof: peaks, workers, devices. */
     cuzk_status (*finish)(bench_target *t, bench_run *r, cuzk_error *err);
+    /* The trace of all jobs as Chrome trace JSON, free with free(). */
+    cuzk_status (*trace)(bench_target *t, char **json, cuzk_error *err);
     void (*close)(bench_target *t);
 } bench_target_ops;
 struct bench_target { /* first member of each */
@@ -91,6 +93,10 @@ cuzk_status bench_engine_open(bench_target **out, const args *a, const bench_inp
                               unsigned clients, cuzk_error *err);
 /* bench_daemon.c */
 cuzk_status bench_daemon_open(bench_target **out, const args *a, unsigned clients, cuzk_error *err);
+
+/* bench_trace.c: r's slices from a trace that was asked for at this time of the run. FOREIGN: it does not tell when it
+ * was made. */
+cuzk_status bench_slices_read(bench_run *r, const char *text, double asked, cuzk_error *err);
 
 /* bench_run.c: count jobs, at most `concurrency` at once. A job that fails is in r; what fails otherwise is returned.
  */

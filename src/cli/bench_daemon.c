@@ -198,6 +198,10 @@ static cuzk_status daemon_finish(bench_target *t, bench_run *r, cuzk_error *err)
     return s;
 }
 
+static cuzk_status daemon_trace(bench_target *t, char **json, cuzk_error *err) {
+    return client_document(((daemon_target *)t)->status, INSPECTION "GetTrace", NULL, 0, json, err);
+}
+
 static void daemon_close(bench_target *t) {
     daemon_target *d = (daemon_target *)t;
     for (unsigned i = 0; i < d->n_clients; i++) rpc_client_close(d->clients[i]);
@@ -207,7 +211,7 @@ static void daemon_close(bench_target *t) {
 }
 
 cuzk_status bench_daemon_open(bench_target **out, const args *a, unsigned clients, cuzk_error *err) {
-    static const bench_target_ops ops = {daemon_prove, daemon_sample, daemon_finish, daemon_close};
+    static const bench_target_ops ops = {daemon_prove, daemon_sample, daemon_finish, daemon_trace, daemon_close};
     *out = NULL;
     daemon_target *d = calloc(1, sizeof *d);
     if (!d) return cuzk_fail(err, CUZK_MEMORY, "no memory for a client");

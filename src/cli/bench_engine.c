@@ -51,45 +51,6 @@ static cuzk_status engine_sample(bench_target *t, bench_sample *out, cuzk_error 
 
 /* ---- the end ---- */
 
-typedef struct slice_list {
-    bench_run *run;
-    const trace_slicer *slicer;
-    size_t room;
-} slice_list;
-
-static void add_slice(void *user, const trace_slice *s) {
-    slice_list *list = user;
-    bench_run *r = list->run;
-    if (r->n_slices == list->room) return; /* a slice has two events, so this cannot be */
-    bench_slice *out = &r->slices[r->n_slices++];
-    *out =
-        (bench_slice){.start = s->start, .end = s->end, .job = s->job, .partition = s->partition, .failed = s->failed};
-    snprintf(out->lane, sizeof out->lane, "%s", list->slicer->lanes[s->lane].name);
-    snprintf(out->stage, sizeof out->stage, "%s", s->stage);
-}
-
-static cuzk_status gather_slices(engine_target *e, bench_run *r, cuzk_error *err) {
-    size_t n, samples;
-    buffer b = {0};
-    trace_slicer slicer = {0};
-    slice_list list = {.run = r, .slicer = &slicer};
-    trace_room(engine_trace(e->engine), &n, &samples);
-    if (buffer_alloc_array(&b, BUFFER_OTHER, n, sizeof(trace_event), err)) return err->status;
-    r->slices = calloc(n + 1, sizeof *r->slices);
-    list.room = n;
-    if (!r->slices || !trace_slicer_begin(&slicer, add_slice, &list)) {
-        buffer_free(&b);
-        return cuzk_fail(err, CUZK_MEMORY, "no memory for the plot's spans");
-    }
-    const trace_event *events = b.data;
-    n = trace_events(engine_trace(e->engine), -1, b.data, n);
-    for (size_t i = 0; i < n; i++) trace_slicer_event(&slicer, &events[i]);
-    trace_slicer_end(&slicer, cpu_monotonic_seconds());
-    trace_slicer_free(&slicer);
-    buffer_free(&b);
-    return CUZK_OK;
-}
-
 /* The numbers of workers that there are, and names of devices that proved something. */
 static void describe(bench_run *r, const engine_view *v) {
     unsigned device_workers = 0, devices = 0;
@@ -117,7 +78,11 @@ static cuzk_status engine_finish(bench_target *t, bench_run *r, cuzk_error *err)
     for (int c = 0; c < BUFFER_CLASSES; c++) r->peak_classes[c] = v.classes[c].peak_bytes;
     if (cpu_peak_rss_bytes() > r->peak_rss) r->peak_rss = cpu_peak_rss_bytes();
     engine_view_free(&v);
-    return gather_slices(e, r, err);
+    return CUZK_OK;
+}
+
+static cuzk_status engine_trace_text(bench_target *t, char **json, cuzk_error *err) {
+    return cuzk_engine_trace_json(((engine_target *)t)->engine, NULL, json, err);
 }
 
 static void engine_close(bench_target *t) {
@@ -167,7 +132,7 @@ static cuzk_status start(engine_target *e, const args *a, const bench_input *in,
 
 cuzk_status bench_engine_open(bench_target **out, const args *a, const bench_input *in, unsigned pw, unsigned gw,
                               unsigned clients, cuzk_error *err) {
-    static const bench_target_ops ops = {engine_prove, engine_sample, engine_finish, engine_close};
+    static const bench_target_ops ops = {engine_prove, engine_sample, engine_finish, engine_trace_text, engine_close};
     bool already;
     double seconds;
     *out = NULL;

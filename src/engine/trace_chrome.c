@@ -52,13 +52,14 @@ static void begin_entry(const writer *w, const char *phase, const char *name, do
     put_micros(w->o, "ts", at > w->zero ? at - w->zero : 0);
 }
 
-static void put_what(const writer *w, uint64_t job, uint32_t partition, bool running) {
+/* flag NULL: none. */
+static void put_what(const writer *w, uint64_t job, uint32_t partition, const char *flag) {
     json_put_key(w->o, "args");
     json_begin_object(w->o);
     put_number(w->o, "job", job);
     if (partition != TRACE_NO_PARTITION) put_number(w->o, "partition", partition);
-    if (running) {
-        json_put_key(w->o, "running");
+    if (flag) {
+        json_put_key(w->o, flag);
         json_put_bool(w->o, true);
     }
     json_end_object(w->o);
@@ -70,14 +71,14 @@ static void put_slice(void *user, const trace_slice *slice) {
     const writer *w = user;
     begin_entry(w, "X", slice->stage, slice->start, slice->lane + 1);
     put_micros(w->o, "dur", slice->end - slice->start);
-    put_what(w, slice->job, slice->partition, slice->running);
+    put_what(w, slice->job, slice->partition, slice->running ? "running" : slice->failed ? "failed" : NULL);
     json_end_object(w->o);
 }
 
 static void put_instant(const writer *w, const trace_event *e, unsigned i) {
     begin_entry(w, "i", trace_kind_name(e->kind), e->at, i + 1);
     put_text(w->o, "s", i < TRACE_MAX_LANES ? "t" : "p");
-    put_what(w, e->job, e->partition, false);
+    put_what(w, e->job, e->partition, NULL);
     json_end_object(w->o);
 }
 
@@ -89,7 +90,7 @@ static void put_async(const writer *w, const trace_event *e, const char *phase, 
     begin_entry(w, phase, name, e->at, 0);
     put_text(w->o, "cat", name);
     put_text(w->o, "id", id);
-    put_what(w, e->job, e->partition, false);
+    put_what(w, e->job, e->partition, NULL);
     json_end_object(w->o);
 }
 
@@ -150,7 +151,7 @@ static bool wanted(const writer *w, const trace_event *e) {
 
 static void put_all(writer *w, const trace_event *events, size_t n, const trace_sample *samples, size_t n_samples) {
     double last = -1;
-    w->zero = w->now = cpu_monotonic_seconds();
+    w->zero = w->now;
     bool ended = false;
     for (size_t i = n; i-- > 0;) {
         if (!wanted(w, &events[i])) continue;
@@ -182,6 +183,11 @@ static cuzk_status write_document(writer *w, const trace_event *events, size_t n
     json_begin_array(w->o);
     put_all(w, events, n, samples, n_samples);
     json_end_array(w->o);
+    /* For readers that lay the trace beside times of their own. */
+    json_put_key(w->o, "otherData");
+    json_begin_object(w->o);
+    put_micros(w->o, "made_us", w->now - w->zero);
+    json_end_object(w->o);
     json_end_object(w->o);
     size_t len;
     const char *text = json_out_text(w->o, &len);
@@ -192,7 +198,7 @@ static cuzk_status write_document(writer *w, const trace_event *events, size_t n
 cuzk_status trace_chrome_json(trace *t, uint64_t job, char **out, cuzk_error *err) {
     size_t room_events, room_samples;
     buffer events = {0}, samples = {0};
-    writer w = {.only = job};
+    writer w = {.only = job, .now = cpu_monotonic_seconds()};
     *out = NULL;
     trace_room(t, &room_events, &room_samples);
     cuzk_status s = buffer_alloc_array(&events, BUFFER_OTHER, room_events, sizeof(trace_event), err);

@@ -51,6 +51,19 @@ class Bench(cli_test.CliTest):
             self.assertGreater(len(list(root.iter("{http://www.w3.org/2000/svg}path"))), 1)
         return [xml.parse(p).getroot() for p in answer["svg"]]
 
+    def waterfall(self, plot, n):
+        """Every proof's stages are in it, on lanes with names, within the picture."""
+        svg = "{http://www.w3.org/2000/svg}"
+        slices = [r for r in plot.iter(f"{svg}rect") if r.find(f"{svg}title") is not None]
+        titles = [r.find(f"{svg}title").text for r in slices]
+        for stage in ("synthesis", "device", "finish", "verify"):
+            self.assertEqual(sum(f": {stage} " in t for t in titles), n, stage)
+        for r in slices:
+            left, right = float(r.get("x")), float(r.get("x")) + float(r.get("width"))
+            self.assertTrue(109 <= left <= right <= 1181, (left, right))
+        texts = [t.text for t in plot.iter(f"{svg}text")]
+        self.assertTrue(any(t.startswith("synthesis ") for t in texts) and any(t.startswith("cpu/") for t in texts), texts)
+
     def test_sweep_of_made_up_sectors(self):
         out, temporary = self.tmp / "out", self.tmp / "temporary"
         temporary.mkdir()
@@ -69,10 +82,8 @@ class Bench(cli_test.CliTest):
         self.assertTrue(all(0 <= s["p50"] <= s["p95"] <= s["max"] for s in j["stages"]))
         self.assertGreater(j["peak_by_class"]["witness"], 0)
         plots = self.files(j, out, 3, 2)
-        for plot in plots:  # every proof's stages are in the waterfall
-            titles = [t.text for t in plot.iter("{http://www.w3.org/2000/svg}title")]
-            for stage in ("synthesis", "device", "finish", "verify"):
-                self.assertEqual(sum(f": {stage} " in t for t in titles), 3, stage)
+        for plot in plots:
+            self.waterfall(plot, 3)
         self.assertEqual(list(temporary.iterdir()), [], "the made-up sector is gone")
 
     def test_for_people(self):
@@ -95,7 +106,10 @@ class Bench(cli_test.CliTest):
         self.figures(a.json | {"tracked_peak_bytes": max(a.json["tracked_peak_bytes"], (1 << 20) + 1)}, 4)
         self.assertGreater(a.json["tracked_peak_bytes"], 0)
         self.assertEqual(a.json["budget_bytes"], 2 << 30)
-        self.files(a.json, self.tmp / "out", 4, 1)
+        self.waterfall(self.files(a.json, self.tmp / "out", 4, 1)[0], 4)
+        # What the daemon did before a batch is not in its plot.
+        a = self.cuzk("bench", "batch", *WINDOW_JOB, "-c", 2, "--addr", d.address, "--out", self.tmp / "out3", "--json")
+        self.waterfall(self.files(a.json, self.tmp / "out3", 2, 1)[0], 2)
         self.assertEqual(d.stop(), 0)
         a = self.cuzk("bench", "batch", *WINDOW_JOB, "-c", 1, "--addr", d.address, "--out", self.tmp / "out2", "--json")
         self.assertEqual((a.status, a.error["name"]), (6, "CUZK_UNREACHABLE"))

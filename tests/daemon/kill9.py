@@ -1,8 +1,9 @@
 """kill -9 at random moments under load: no job is lost, none has two results, none a wrong one, none is given up.
 
-Needs python3 alone, the program (named by CUZK) and tests/data. CUZK_KILL9_SECONDS is the time in which the kills must be
-over: when it is not kept, what was done until then is checked and the test fails with the number of kills.
-CUZK_KILL9_KILLS is another number of kills; CUZK_TEST_WAIT the seconds that one answer may take; CUZK_TEST_SEED the seed."""
+Needs python3 alone, the program (named by CUZK) and tests/data. CUZK_KILL9_SECONDS is the time in which the kills must
+be over: when it is not kept, what was done until then is checked and the test fails with the number of kills.
+CUZK_KILL9_KILLS is another number of kills; CUZK_TEST_WAIT the seconds that one answer may take; CUZK_TEST_SEED the
+seed."""
 import os
 import random
 import time
