@@ -1,10 +1,10 @@
 /* What this machine gives this process; see base/cpu.h.
  *
- * CPU features come from CPUID; AVX-512 counts only when XGETBV says that the system saves the opmask and all ZMM
- * registers (XCR0 bits 1, 2, 5, 6, 7). Threads are the affinity mask cut by the cgroup's CPU quota, memory is the
- * physical memory cut by the cgroup's limit; a limit may stand at any level of the hierarchy (cgroup v1 and v2), so all
- * levels up to the root are read. In a container the process's own cgroup path may not exist below the mount: the walk
- * then ends at the mount, which is the container's own group.
+ * CPU features come from CPUID; AVX2 and AVX-512 count only when XGETBV says that the system saves the YMM
+ * registers (XCR0 bits 1, 2), the opmask and all ZMM registers (and 5, 6, 7). Threads are the affinity mask cut by the
+ * cgroup's CPU quota, memory is the physical memory cut by the cgroup's limit; a limit may stand at any level of the
+ * hierarchy (cgroup v1 and v2), so all levels up to the root are read. In a container the process's own cgroup path may
+ * not exist below the mount: the walk then ends at the mount, which is the container's own group.
  */
 #include "base/cpu.h"
 
@@ -34,12 +34,13 @@ static uint64_t enabled_states(void) {
 static void read_features(cpu_facts *f) {
     unsigned a, b, c, d;
     if (!__get_cpuid(1, &a, &b, &c, &d)) return;
-    const uint64_t zmm_states = 0xe6;
-    bool zmm = (c >> 27 & 1) && (enabled_states() & zmm_states) == zmm_states;
+    const uint64_t ymm_states = 0x6, zmm_states = 0xe6, states = c >> 27 & 1 ? enabled_states() : 0;
+    bool ymm = (states & ymm_states) == ymm_states, zmm = (states & zmm_states) == zmm_states, fma = c >> 12 & 1;
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return;
     f->bmi2_adx = (b >> 8 & 1) && (b >> 19 & 1);
+    f->avx2_fma = f->bmi2_adx && ymm && fma && (b >> 5 & 1);
     const unsigned avx512 = 1u << 16 | 1u << 17 | 1u << 21 | 1u << 30 | 1u << 31; /* F, DQ, IFMA, BW, VL */
-    f->avx512_ifma = f->bmi2_adx && zmm && (b & avx512) == avx512;
+    f->avx512_ifma = f->avx2_fma && zmm && (b & avx512) == avx512;
 }
 #else
 static void read_features(cpu_facts *f) {
@@ -50,8 +51,9 @@ static void read_features(cpu_facts *f) {
 static void lower_features(cpu_facts *f) {
     const char *wish = getenv("CUZK_CPU");
     if (!wish) return;
-    if (strcmp(wish, "portable") == 0) f->bmi2_adx = f->avx512_ifma = false;
-    if (strcmp(wish, "adx") == 0) f->avx512_ifma = false;
+    if (strcmp(wish, "portable") == 0) f->bmi2_adx = f->avx2_fma = f->avx512_ifma = false;
+    if (strcmp(wish, "adx") == 0) f->avx2_fma = f->avx512_ifma = false;
+    if (strcmp(wish, "fma") == 0) f->avx512_ifma = false;
 }
 
 /* The first line of a small file without its end; false when it cannot be read. */

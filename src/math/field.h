@@ -45,7 +45,7 @@ typedef struct {
  * assembly needs. */
 #if defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(CUZK_ISA_PORTABLE)
 #define FIELD_ASM
-#if defined(CUZK_ISA_ADX) || defined(CUZK_ISA_IFMA)
+#if defined(CUZK_ISA_ADX) || defined(CUZK_ISA_FMA) || defined(CUZK_ISA_IFMA)
 #define FIELD_ADX
 #endif
 #include "math/field_x86.h"

@@ -18,24 +18,34 @@ KERNEL_VERSION(portable)
 #ifdef CUZK_X86_64
 KERNEL_VERSION(adx)
 #endif
-#ifdef CUZK_HAVE_IFMA
+#undef KERNEL_VERSION
 /* What has no version in lanes is that of adx. */
-static const struct math_kernels math_kernels_ifma = {
-    .isa = "ifma",
-    .field = &field_kernels_adx,
-    .poseidon = &poseidon_kernels_adx,
-    .pairing = &pairing_kernels_adx,
-    .encoding = &encoding_kernels_adx,
-    .msm = &msm_kernels_ifma,
-    .ntt = &ntt_kernels_adx,
-};
+#define KERNEL_LANES(v)                                                                                                \
+    static const struct math_kernels math_kernels_##v = {                                                              \
+        .isa = #v,                                                                                                     \
+        .field = &field_kernels_adx,                                                                                   \
+        .poseidon = &poseidon_kernels_adx,                                                                             \
+        .pairing = &pairing_kernels_adx,                                                                               \
+        .encoding = &encoding_kernels_adx,                                                                             \
+        .msm = &msm_kernels_##v,                                                                                       \
+        .ntt = &ntt_kernels_adx,                                                                                       \
+    };
+#ifdef CUZK_HAVE_FMA
+KERNEL_LANES(fma)
 #endif
+#ifdef CUZK_HAVE_IFMA
+KERNEL_LANES(ifma)
+#endif
+#undef KERNEL_LANES
 
 const struct math_kernels *const *math_kernels_all(size_t *n) {
     static const struct math_kernels *const all[] = {
         &math_kernels_portable,
 #ifdef CUZK_X86_64
         &math_kernels_adx,
+#endif
+#ifdef CUZK_HAVE_FMA
+        &math_kernels_fma,
 #endif
 #ifdef CUZK_HAVE_IFMA
         &math_kernels_ifma,
@@ -45,8 +55,11 @@ const struct math_kernels *const *math_kernels_all(size_t *n) {
 #ifdef CUZK_X86_64
     if (cpu_get()->bmi2_adx) *n = 2;
 #endif
+#ifdef CUZK_HAVE_FMA
+    if (*n == 2 && cpu_get()->avx2_fma) *n = 3;
+#endif
 #ifdef CUZK_HAVE_IFMA
-    if (*n == 2 && cpu_get()->avx512_ifma) *n = 3;
+    if (*n == 3 && cpu_get()->avx512_ifma) *n = 4;
 #endif
     return all;
 }

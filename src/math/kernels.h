@@ -72,6 +72,9 @@ KERNEL_VERSION(portable)
 #ifdef CUZK_X86_64
 KERNEL_VERSION(adx)
 #endif
+#ifdef CUZK_HAVE_FMA
+extern const struct msm_kernels msm_kernels_fma; /* the rest is adx */
+#endif
 #ifdef CUZK_HAVE_IFMA
 extern const struct msm_kernels msm_kernels_ifma; /* the rest is adx */
 #endif

@@ -20,11 +20,13 @@ static void facts_are_sane(void **state) {
     assert_true(f->threads >= 1 && f->threads <= (unsigned)sysconf(_SC_NPROCESSORS_CONF));
     assert_true(f->memory_bytes > 1 << 20);
     assert_true(f->memory_bytes <= (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE));
-    assert_true(!f->avx512_ifma || f->bmi2_adx);
+    assert_true(!f->avx512_ifma || f->avx2_fma);
+    assert_true(!f->avx2_fma || f->bmi2_adx);
     assert_true(strlen(f->model) > 0);
     const char *wish = getenv("CUZK_CPU");
-    if (wish && strcmp(wish, "portable") == 0) assert_false(f->bmi2_adx || f->avx512_ifma);
-    if (wish && strcmp(wish, "adx") == 0) assert_false(f->avx512_ifma);
+    if (wish && strcmp(wish, "portable") == 0) assert_false(f->bmi2_adx || f->avx2_fma || f->avx512_ifma);
+    if (wish && strcmp(wish, "adx") == 0) assert_false(f->avx2_fma || f->avx512_ifma);
+    if (wish && strcmp(wish, "fma") == 0) assert_false(f->avx512_ifma);
 }
 
 /* The environment is read once, so each wish needs a process of its own. Runs before facts_are_sane reads it here. */
@@ -32,7 +34,7 @@ static int facts_with(const char *wish) {
     pid_t child = fork();
     if (!child) {
         setenv("CUZK_CPU", wish, 1);
-        _exit(cpu_get()->bmi2_adx + 2 * cpu_get()->avx512_ifma);
+        _exit(cpu_get()->bmi2_adx + 2 * cpu_get()->avx2_fma + 4 * cpu_get()->avx512_ifma);
     }
     int status;
     waitpid(child, &status, 0);
@@ -44,6 +46,7 @@ static void the_environment_only_lowers(void **state) {
     int all = facts_with("ifma");
     assert_int_equal(facts_with("portable"), 0);
     assert_int_equal(facts_with("adx"), all & 1);
+    assert_int_equal(facts_with("fma"), all & 3);
     assert_int_equal(facts_with("something else"), all);
 }
 

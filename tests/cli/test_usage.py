@@ -144,7 +144,7 @@ class Form(CliTest):
     def test_version(self):
         v = self.cuzk("version", "--json").json
         self.assertRegex(v["version"], r"^\d+\.\d+\.\d+$")
-        self.assertIn(v["kernels"], ("portable", "adx", "ifma"))
+        self.assertIn(v["kernels"], ("portable", "adx", "fma", "ifma"))
         self.assertEqual(v["devices"][0], "cpu")
         self.assertTrue(all(d.startswith("cuda:") for d in v["devices"][1:]), v)
         portable = self.cuzk("version", "--json", env={"CUZK_CPU": "portable"}).json

@@ -1,0 +1,202 @@
+/* Products of four field elements in lanes (math/kernels_fma/fpx4.h) against those of math/field.h: random limbs, the
+ * longest that are allowed, negative ones; and the way back to memory form. */
+#include "math_test.h"
+
+#ifdef CUZK_HAVE_FMA
+#include <immintrin.h>
+#include "base/cpu.h"
+
+/* Only what follows may use the vector units: main runs on any CPU. */
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+#endif
+#include "math/kernels_fma/fpx4.h"
+
+#define LONG (INT64_C(3) << 47)         /* of one factor: a difference of sums */
+#define SHORT ((INT64_C(1) << 47) + 32) /* of the other: a product */
+
+typedef struct {
+    int64_t limb[4][8];
+} lanes;
+
+static int64_t random_limb(int64_t most) {
+    uint64_t r;
+    chacha_bytes(&test_rng, &r, sizeof r);
+    return (int64_t)(r % (2 * (uint64_t)most + 1)) - most;
+}
+
+/* Limbs of one kind or another, none beyond `most`. */
+static void choose(int64_t limb[8], int64_t most, unsigned kind) {
+    for (int j = 0; j < 8; j++) {
+        int64_t r = random_limb(most);
+        switch (kind) {
+        case 0: limb[j] = r; break;
+        case 1: limb[j] = most; break;
+        case 2: limb[j] = -most; break;
+        case 3: limb[j] = j & 1 ? most : -most; break;
+        case 4: limb[j] = j & 1 ? -most : most; break;
+        case 5: limb[j] = r & 1 ? most : -most; break;
+        case 6: limb[j] = 0; break;
+        case 7: limb[j] = j == 0; break;
+        case 8: limb[j] = -(int64_t)(j == 0); break;
+        case 9: limb[j] = (int64_t)fpx4_p[0][j][0]; break;             /* p */
+        case 10: limb[j] = (int64_t)fpx4_p[0][j][0] - (j == 0); break; /* p - 1 */
+        case 11: limb[j] = j == 7 ? 0 : r < 0 ? -r : r; break;         /* no top limb */
+        case 12: limb[j] = r >> (r & 31); break;                       /* of all lengths */
+        case 13: limb[j] = j == (r & 7) ? most : 0; break;
+        default: limb[j] = INT64_C(1) << 47; break; /* ties of the splitting */
+        }
+    }
+}
+#define KINDS 15u
+
+static void to_lanes(fpx4 *a, const lanes *l) {
+    double all[8][4];
+    for (int i = 0; i < 4; i++) {
+        for (int j = 0; j < 8; j++) all[j][i] = (double)l->limb[i][j];
+    }
+    memcpy(a, all, sizeof all);
+}
+
+/* The number itself modulo p, as words. */
+static fp number(const int64_t limb[8]) {
+    fp r, t;
+    fp_set_zero(&r);
+    for (int j = 8; j-- > 0;) {
+        for (int i = 0; i < 48; i++) fp_dbl(&r, &r);
+        memset(&t, 0, sizeof t);
+        t.l[0] = (uint64_t)(limb[j] < 0 ? -limb[j] : limb[j]);
+        if (limb[j] < 0) {
+            fp_sub(&r, &r, &t);
+        } else {
+            fp_add(&r, &r, &t);
+        }
+    }
+    return r;
+}
+
+static void check_lanes(const fpx4 *got, const fp want[4], unsigned kind) {
+    double all[8][4];
+    fp x[4];
+    memcpy(all, got, sizeof all);
+    for (int j = 0; j < 7; j++) {
+        for (int i = 0; i < 4; i++) assert_true(all[j][i] <= 0x1p47 + 16 && all[j][i] >= -0x1p47 - 16);
+    }
+    fpx4_get(x, got);
+    for (int i = 0; i < 4; i++) {
+        assert_true(fp_limbs_reduced(x[i].l));
+        if (!fp_eq(&x[i], &want[i])) fail_msg("kinds %u: lane %d is wrong", kind, i);
+    }
+}
+
+static void products(void **state) {
+    (void)state;
+    if (!cpu_get()->avx2_fma) skip();
+    for (unsigned round = 0; round < 40 * KINDS * KINDS; round++) {
+        unsigned kind = round % (KINDS * KINDS);
+        lanes a, b;
+        fpx4 x, y, xy, yx, yy;
+        fp product[4], square[4];
+        for (int i = 0; i < 4; i++) {
+            choose(a.limb[i], LONG, i == 3 ? 0 : kind / KINDS);
+            choose(b.limb[i], SHORT, i == 2 ? 0 : kind % KINDS);
+            fp u = number(a.limb[i]), v = number(b.limb[i]);
+            fp_mul(&product[i], &u, &v);
+            fp_sqr(&square[i], &v);
+        }
+        to_lanes(&x, &a);
+        to_lanes(&y, &b);
+        fpx4_mul(&xy, &x, &y);
+        fpx4_mul(&yx, &y, &x);
+        fpx4_sqr(&yy, &y);
+        check_lanes(&xy, product, kind);
+        check_lanes(&yx, product, kind);
+        check_lanes(&yy, square, kind);
+        fpx4_mul(&x, &x, &y); /* in place */
+        fpx4_sqr(&y, &y);
+        assert_memory_equal(&x, &xy, sizeof x);
+        assert_memory_equal(&y, &yy, sizeof y);
+    }
+}
+
+static fp random_fp(unsigned kind) {
+    fp r, one = {{1}};
+    do {
+        chacha_bytes(&test_rng, &r, sizeof r);
+        r.l[5] &= UINT64_MAX >> 3;
+    } while (!fp_limbs_reduced(r.l));
+    if (kind < 3) fp_set_zero(&r);
+    if (kind == 1) r = one;
+    if (kind == 2) fp_neg(&r, &one);
+    return r;
+}
+
+/* Words to limbs by bytes, differences, sums below a product, and words again. */
+static void memory_form(void **state) {
+    (void)state;
+    if (!cpu_get()->avx2_fma) skip();
+    for (unsigned round = 0; round < 20000; round++) {
+        fp a[4], b[4], c[4], x[4];
+        fpx4 u, v;
+        fpx4_int l, m, n;
+        for (unsigned i = 0; i < 4; i++) {
+            a[i] = random_fp(round % 5);
+            b[i] = random_fp(round / 5 % 5);
+            c[i] = random_fp(round / 25 % 5);
+            if (round / 125 % 3 == 1) c[i] = b[i];                 /* differences of zero */
+            if (round / 125 % 3 == 2) fp_sub(&c[i], &a[i], &b[i]); /* a - b - c is zero */
+            fpx4_set(&u, (int)i, &a[i]);
+        }
+        fpx4_get(x, &u);
+        for (int i = 0; i < 4; i++) assert_memory_equal(&x[i], &a[i], sizeof x[i]);
+        fpx4_load(&m, (const fp *const[4]){&b[0], &b[1], &b[2], &b[3]});
+        fpx4_load(&n, (const fp *const[4]){&c[0], &c[1], &c[2], &c[3]});
+        fpx4_difference(&v, &m, &n);
+        fpx4_get(x, &v);
+        for (int i = 0; i < 4; i++) {
+            fp want;
+            fp_sub(&want, &b[i], &c[i]);
+            assert_memory_equal(&x[i], &want, sizeof want);
+        }
+        for (int j = 0; j < 8; j++) m.v[j] = _mm256_add_epi64(m.v[j], n.v[j]);
+        fpx4_reduce(&l, &u, &m);
+        uint64_t all[6][4];
+        __m256i w[6];
+        fpx4_to_words(w, &l);
+        memcpy(all, w, sizeof all);
+        for (int i = 0; i < 4; i++) {
+            fp want;
+            fp_sub(&want, &a[i], &b[i]);
+            fp_sub(&want, &want, &c[i]);
+            for (int j = 0; j < 6; j++) assert_int_equal(all[j][i], want.l[j]);
+        }
+    }
+}
+
+#ifdef __clang__
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#else
+static void products(void **state) {
+    (void)state;
+    skip(); /* no such kernels in this build */
+}
+
+static void memory_form(void **state) {
+    (void)state;
+    skip();
+}
+#endif
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products),
+        cmocka_unit_test(memory_form),
+    };
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
+}
