@@ -17,13 +17,23 @@
 #include "store/sqlite_db.h"
 
 #define PIECE_BYTES ((size_t)1 << 20)
-#define VACUUM_PAGES 4096 /* most pages given back to the file system in one step */
+/* What one transaction writes or drops of an input at most: others wait for so much. */
+#define STEP_PIECES 4
+#define STEP_BYTES (STEP_PIECES * PIECE_BYTES)
+/* Pages given back to the file system: in one step, and steps in a purge. */
+#define VACUUM_PAGES 1024
+#define VACUUM_STEPS 4
+#define LEFT_MAX 64 /* what comes above them waits for the next start */
+/* The state of a job whose input is not there as a whole. */
+#define ARRIVING CUZK_JOB_UNKNOWN
 
 typedef struct sqlite_store {
     store base;
     char *path;
     int lock_fd;
     db write, read;
+    uint64_t left[LEFT_MAX]; /* jobs of which something could not be removed; by whoever has `write` */
+    size_t n_left;
 } sqlite_store;
 
 static sqlite_store *of(store *s) {
@@ -54,6 +64,86 @@ static cuzk_status put_event(db *d, uint64_t seq, cuzk_job_state state, cuzk_err
                   whole(seq), now_seconds(), (int64_t)state);
 }
 
+/* ---- inputs that are not wanted any more ---- */
+
+/* Within a transaction: a part of the input of this job, or the last of it; *more tells whether there is more. */
+static cuzk_status drop_some(db *d, uint64_t seq, bool *more, cuzk_error *err) {
+    static const char action[] = "cannot drop a finished job's input";
+    cuzk_status s = db_run(d, err, action,
+                           "DELETE FROM payload_piece WHERE rowid IN"
+                           " (SELECT rowid FROM payload_piece WHERE seq = ? LIMIT ?)",
+                           "ii", whole(seq), (int64_t)STEP_PIECES);
+    *more = s == CUZK_OK && sqlite3_changes64(d->handle) == STEP_PIECES;
+    if (s != CUZK_OK || *more) return s;
+    return db_run(d, err, action, "DELETE FROM payload WHERE seq = ?", "i", whole(seq));
+}
+
+/* In as many transactions as it takes. Its row in the table payload goes last, so that a rest is found. */
+static cuzk_status drop_rest(db *d, uint64_t seq, cuzk_error *err) {
+    for (bool more = true; more;) {
+        cuzk_status s = db_begin(d, err);
+        if (s == CUZK_OK) s = db_end(d, drop_some(d, seq, &more, err), err);
+        if (s != CUZK_OK) return s;
+    }
+    return CUZK_OK;
+}
+
+/* A job that did not arrive, if a row of it is there. */
+static cuzk_status remove_job(db *d, uint64_t seq, cuzk_error *err) {
+    cuzk_status s = drop_rest(d, seq, err);
+    if (s == CUZK_OK) s = db_begin(d, err);
+    if (s != CUZK_OK) return s;
+    s = db_run(d, err, "cannot remove a job that did not arrive", "DELETE FROM job WHERE seq = ? AND state = ?", "ii",
+               whole(seq), (int64_t)ARRIVING);
+    return db_end(d, s, err);
+}
+
+static void left_behind(sqlite_store *s, uint64_t seq) {
+    db_enter(&s->write);
+    if (s->n_left < LEFT_MAX) s->left[s->n_left++] = seq;
+    db_leave(&s->write);
+}
+
+/* What could not be removed before. */
+static cuzk_status remove_left(sqlite_store *s, cuzk_error *err) {
+    for (;;) {
+        db_enter(&s->write);
+        uint64_t seq = s->n_left ? s->left[s->n_left - 1] : 0;
+        db_leave(&s->write);
+        if (!seq) return CUZK_OK;
+        cuzk_status status = remove_job(&s->write, seq, err);
+        if (status != CUZK_OK) return status;
+        db_enter(&s->write);
+        for (size_t i = 0; i < s->n_left; i++)
+            if (s->left[i] == seq) s->left[i] = s->left[--s->n_left];
+        db_leave(&s->write);
+    }
+}
+
+/* At the start: what deaths and full disks left of jobs that did not arrive, and of inputs of jobs that have ended. */
+static cuzk_status remove_leftovers(sqlite_store *s, cuzk_error *err) {
+    static const char action[] = "cannot remove what was left behind";
+    db *d = &s->write;
+    cuzk_status status = CUZK_OK;
+    for (bool got = true; status == CUZK_OK && got;) {
+        sqlite3_stmt *statement;
+        int64_t seq = 0;
+        db_enter(d);
+        status = db_prepare(d, &statement, err, action,
+                            "SELECT seq FROM job WHERE state = ?"
+                            " UNION SELECT seq FROM payload JOIN job USING (seq) WHERE state BETWEEN ? AND ? LIMIT 1",
+                            "iii", (int64_t)ARRIVING, (int64_t)CUZK_JOB_COMPLETED, (int64_t)CUZK_JOB_CANCELLED);
+        if (status == CUZK_OK) status = db_next(d, &statement, &got, action, err);
+        if (status == CUZK_OK && got) {
+            seq = sqlite3_column_int64(statement, 0);
+            sqlite3_finalize(statement);
+        }
+        db_leave(d);
+        if (status == CUZK_OK && got) status = remove_job(d, (uint64_t)seq, err);
+    }
+    return status == CUZK_DISK || status == CUZK_IO ? CUZK_OK : status; /* it stays until the next start */
+}
+
 /* ---- jobs and payloads ---- */
 
 static cuzk_status put_row(db *d, const store_job *j, cuzk_error *err) {
@@ -72,30 +162,68 @@ static cuzk_status put_row(db *d, const store_job *j, cuzk_error *err) {
         t->total, (int64_t)j->crashes);
 }
 
-static cuzk_status put_part(db *d, uint64_t seq, size_t part, cuzk_bytes bytes, cuzk_error *err) {
-    static const char action[] = "cannot keep a job's input";
-    cuzk_status s = db_run(d, err, action, "INSERT INTO payload VALUES (?, ?, ?)", "iii", whole(seq), (int64_t)part,
-                           whole(bytes.n));
-    int64_t piece = 0;
-    for (size_t at = 0; s == CUZK_OK && at < bytes.n; at += PIECE_BYTES) {
-        size_t n = bytes.n - at < PIECE_BYTES ? bytes.n - at : PIECE_BYTES;
-        s = db_run(d, err, action, "INSERT INTO payload_piece VALUES (?, ?, ?, ?)", "iiib", whole(seq), (int64_t)part,
-                   piece++, (const void *)((const char *)bytes.data + at), n);
-    }
-    return s;
+/* A payload on its way into the database. */
+typedef struct arrival {
+    db *d;
+    const store_job *job;
+    size_t written; /* since the transaction began */
+    bool in_steps;
+} arrival;
+
+/* Gives way to others after so many bytes. On failure there is no transaction any more. */
+static cuzk_status next_step(arrival *a, size_t n, cuzk_error *err) {
+    a->written += n;
+    if (!a->in_steps || a->written < STEP_BYTES) return CUZK_OK;
+    a->written = 0;
+    cuzk_status s = db_end(a->d, CUZK_OK, err);
+    return s == CUZK_OK ? db_begin(a->d, err) : s;
 }
 
-static cuzk_status put(store *base, const store_job *job, const cuzk_submission *payload, cuzk_error *err) {
-    db *d = &of(base)->write;
-    cuzk_status s = db_begin(d, err);
+/* On failure there is no transaction any more. */
+static cuzk_status put_part(arrival *a, size_t part, cuzk_bytes bytes, cuzk_error *err) {
+    static const char action[] = "cannot keep a job's input";
+    int64_t seq = whole(a->job->seq), piece = 0;
+    cuzk_status s =
+        db_run(a->d, err, action, "INSERT INTO payload VALUES (?, ?, ?)", "iii", seq, (int64_t)part, whole(bytes.n));
+    if (s != CUZK_OK) return db_end(a->d, s, err);
+    for (size_t at = 0; at < bytes.n; at += PIECE_BYTES) {
+        size_t n = bytes.n - at < PIECE_BYTES ? bytes.n - at : PIECE_BYTES;
+        s = db_run(a->d, err, action, "INSERT INTO payload_piece VALUES (?, ?, ?, ?)", "iiib", seq, (int64_t)part,
+                   piece++, (const void *)((const char *)bytes.data + at), n);
+        if (s != CUZK_OK) return db_end(a->d, s, err);
+        if (next_step(a, n, err)) return err->status;
+    }
+    return CUZK_OK;
+}
+
+static cuzk_status put_all(arrival *a, const cuzk_submission *payload, cuzk_error *err) {
+    store_job row = *a->job;
+    cuzk_status s = db_begin(a->d, err);
     if (s != CUZK_OK) return s;
-    s = put_row(d, job, err);
-    if (s == CUZK_OK) s = put_part(d, job->seq, 0, payload->c1, err);
-    if (s == CUZK_OK) s = put_part(d, job->seq, 1, payload->request, err);
-    for (size_t i = 0; s == CUZK_OK && i < payload->n_vanilla; i++)
-        s = put_part(d, job->seq, 2 + i, payload->vanilla[i], err);
-    if (s == CUZK_OK) s = put_event(d, job->seq, job->state, err);
-    return db_end(d, s, err);
+    if (a->in_steps) row.state = ARRIVING;
+    s = put_row(a->d, &row, err);
+    if (s != CUZK_OK) return db_end(a->d, s, err);
+    if (put_part(a, 0, payload->c1, err) || put_part(a, 1, payload->request, err)) return err->status;
+    for (size_t i = 0; i < payload->n_vanilla; i++)
+        if (put_part(a, 2 + i, payload->vanilla[i], err)) return err->status;
+    if (a->in_steps)
+        s = db_run(a->d, err, "cannot keep a job", "UPDATE job SET state = ? WHERE seq = ?", "ii",
+                   (int64_t)a->job->state, whole(row.seq));
+    if (s == CUZK_OK) s = put_event(a->d, row.seq, a->job->state, err);
+    return db_end(a->d, s, err);
+}
+
+/* A large input comes in several transactions, between which others have their turn. Until the last one its row says
+ * that it is arriving: nobody sees it, and what a death or a full disk leaves of it is removed. */
+static cuzk_status put(store *base, const store_job *job, const cuzk_submission *payload, cuzk_error *err) {
+    sqlite_store *s = of(base);
+    cuzk_error ignored;
+    uint64_t bytes = payload->c1.n + payload->request.n;
+    for (size_t i = 0; i < payload->n_vanilla; i++) bytes += payload->vanilla[i].n;
+    arrival a = {.d = &s->write, .job = job, .in_steps = bytes > STEP_BYTES};
+    cuzk_status status = put_all(&a, payload, err);
+    if (status != CUZK_OK && a.in_steps && remove_job(&s->write, job->seq, &ignored)) left_behind(s, job->seq);
+    return status;
 }
 
 static cuzk_status payload_parts(store *base, uint64_t seq, size_t *parts, cuzk_error *err) {
@@ -193,22 +321,29 @@ static cuzk_status update_row(db *d, const store_job *j, cuzk_error *err) {
     return s;
 }
 
-static cuzk_status drop_work(db *d, uint64_t seq, cuzk_error *err) {
-    static const char *const all[] = {"DELETE FROM payload_piece WHERE seq = ?", "DELETE FROM payload WHERE seq = ?",
-                                      "DELETE FROM proof WHERE seq = ?"};
-    cuzk_status s = CUZK_OK;
-    for (size_t i = 0; s == CUZK_OK && i < sizeof all / sizeof all[0]; i++)
-        s = db_run(d, err, "cannot drop a finished job's input", all[i], "i", whole(seq));
-    return s;
+/* Within a transaction: the job's proofs of partitions, and its input or a part of that. */
+static cuzk_status drop_work(db *d, uint64_t seq, bool *more, cuzk_error *err) {
+    cuzk_status s =
+        db_run(d, err, "cannot drop a finished job's proofs", "DELETE FROM proof WHERE seq = ?", "i", whole(seq));
+    return s == CUZK_OK ? drop_some(d, seq, more, err) : s;
+}
+
+/* The end is kept: what is left of a large input goes in steps, or later. */
+static void drop_later(sqlite_store *s, uint64_t seq) {
+    cuzk_error ignored;
+    if (drop_rest(&s->write, seq, &ignored)) left_behind(s, seq);
 }
 
 static cuzk_status update(store *base, const store_job *job, cuzk_error *err) {
     db *d = &of(base)->write;
+    bool more = false;
     cuzk_status s = db_begin(d, err);
     if (s != CUZK_OK) return s;
     s = update_row(d, job, err);
-    if (s == CUZK_OK && has_ended(job->state)) s = drop_work(d, job->seq, err);
-    return db_end(d, s, err);
+    if (s == CUZK_OK && has_ended(job->state)) s = drop_work(d, job->seq, &more, err);
+    s = db_end(d, s, err);
+    if (s == CUZK_OK && more) drop_later(of(base), job->seq);
+    return s;
 }
 
 static cuzk_status put_proof(store *base, uint64_t seq, unsigned partition, const uint8_t proof[192], cuzk_error *err) {
@@ -222,6 +357,7 @@ static cuzk_status put_proof(store *base, uint64_t seq, unsigned partition, cons
 
 static cuzk_status complete(store *base, const store_job *job, const uint8_t *proofs, size_t bytes, cuzk_error *err) {
     db *d = &of(base)->write;
+    bool more = false;
     cuzk_status s = db_begin(d, err);
     if (s != CUZK_OK) return s;
     s = update_row(d, job, err);
@@ -229,8 +365,10 @@ static cuzk_status complete(store *base, const store_job *job, const uint8_t *pr
     if (s == CUZK_OK)
         s = db_run(d, err, "cannot keep a result", "INSERT INTO result VALUES (?, ?)", "ib", whole(job->seq),
                    (const void *)proofs, bytes);
-    if (s == CUZK_OK) s = drop_work(d, job->seq, err);
-    return db_end(d, s, err);
+    if (s == CUZK_OK) s = drop_work(d, job->seq, &more, err);
+    s = db_end(d, s, err);
+    if (s == CUZK_OK && more) drop_later(of(base), job->seq);
+    return s;
 }
 
 static cuzk_status proofs(store *base, uint64_t seq, void (*each)(void *user, unsigned partition, const uint8_t *proof),
@@ -346,7 +484,8 @@ static cuzk_status each_job(store *base, void (*each)(void *user, const store_jo
     store_job job;
     bool got = true;
     db_enter(d);
-    cuzk_status s = db_prepare(d, &statement, err, action, "SELECT * FROM job ORDER BY seq", "");
+    cuzk_status s = db_prepare(d, &statement, err, action, "SELECT * FROM job WHERE state <> ? ORDER BY seq", "i",
+                               (int64_t)ARRIVING);
     while (s == CUZK_OK && got) {
         s = db_next(d, &statement, &got, action, err);
         if (s != CUZK_OK || !got) break;
@@ -372,12 +511,14 @@ static cuzk_status purge(store *base, double before, uint64_t *gone, cuzk_error 
     s = db_run(d, err, action, "DELETE FROM job WHERE finished > 0 AND finished < ?", "d", before);
     if (s == CUZK_OK) *gone = (uint64_t)sqlite3_changes64(d->handle);
     s = db_end(d, s, err);
-    if (s != CUZK_OK) return s;
+    if (s == CUZK_OK) s = remove_left(of(base), err);
     /* Dropped payloads leave free pages; a bounded number of them goes back to the file system each time. */
     snprintf(text, sizeof text, "PRAGMA incremental_vacuum(%d)", VACUUM_PAGES);
-    db_enter(d);
-    s = db_run(d, err, action, text, "");
-    db_leave(d);
+    for (int i = 0; i < VACUUM_STEPS && s == CUZK_OK; i++) {
+        db_enter(d);
+        s = db_run(d, err, action, text, "");
+        db_leave(d);
+    }
     return s;
 }
 
@@ -461,6 +602,7 @@ static cuzk_status set_up(sqlite_store *s, cuzk_error *err) {
     if (status == CUZK_OK) status = db_make_schema(&s->write, err);
     for (size_t i = 0; status == CUZK_OK && i < sizeof pragmas / sizeof pragmas[0]; i++)
         status = db_run(&s->write, err, action, pragmas[i], "");
+    if (status == CUZK_OK) status = remove_leftovers(s, err);
     if (status == CUZK_OK) status = db_open(&s->read, s->path, err);
     if (status == CUZK_OK) status = db_run(&s->read, err, action, "PRAGMA query_only = ON", "");
     return status;

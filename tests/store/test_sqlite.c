@@ -12,11 +12,13 @@
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sqlite3.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/cpu.h"
 #include "base/file.h"
 #include "store/sqlite.h"
 
@@ -437,6 +439,15 @@ static void disk_full(void **state) {
     free(large);
 }
 
+static int64_t number_in(sqlite3 *db, const char *sql) {
+    sqlite3_stmt *statement;
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    int64_t v = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return v;
+}
+
 /* ---- many threads ---- */
 
 typedef struct worker {
@@ -533,6 +544,166 @@ static void order(void **state) {
     s->ops->close(s);
 }
 
+/* A small input is kept within a second while large ones are, and while those of ended jobs are dropped. */
+#define LARGE_BYTES ((size_t)96 << 20)
+
+typedef struct heavy {
+    store *s;
+    uint64_t seq;
+    cuzk_status status;
+    const char *data;
+} heavy;
+
+static atomic_uint heavies;
+
+static void *put_and_end(void *user) {
+    heavy *h = user;
+    cuzk_error own;
+    store_job j = job_of(h->seq);
+    cuzk_submission payload = {.size = sizeof payload, .kind = j.kind, .c1 = {h->data, LARGE_BYTES}};
+    h->status = h->s->ops->put(h->s, &j, &payload, &own);
+    j.state = CUZK_JOB_CANCELLED;
+    j.finished = 1;
+    if (!h->status) h->status = h->s->ops->update(h->s, &j, &own);
+    atomic_fetch_sub(&heavies, 1);
+    return NULL;
+}
+
+static void small_beside_large(void **state) {
+    (void)state;
+    enum { N = 2 };
+    store *s = must_open();
+    buffer data;
+    pthread_t ids[N];
+    heavy all[N];
+    double longest = 0, begin = cpu_monotonic_seconds();
+    unsigned small = 0;
+    OK(buffer_alloc(&data, BUFFER_REQUEST, LARGE_BYTES, &err));
+    memset(data.data, 'x', LARGE_BYTES);
+    atomic_store(&heavies, N);
+    for (unsigned i = 0; i < N; i++) {
+        all[i] = (heavy){.s = s, .seq = 1000 + i, .data = data.data};
+        assert_int_equal(pthread_create(&ids[i], NULL, put_and_end, &all[i]), 0);
+    }
+    while (atomic_load(&heavies)) {
+        double start = cpu_monotonic_seconds();
+        store_job j = job_of(++small);
+        OK(put_text(s, &j, "one", "two", &err));
+        double took = cpu_monotonic_seconds() - start;
+        if (took > longest) longest = took;
+        usleep(20000);
+    }
+    double all_took = cpu_monotonic_seconds() - begin;
+    print_message("%u small inputs beside %d of %zu MiB in %.1f s: at most %.3f s each\n", small, N, LARGE_BYTES >> 20,
+                  all_took, longest);
+    for (unsigned i = 0; i < N; i++) {
+        pthread_join(ids[i], NULL);
+        assert_int_equal(all[i].status, CUZK_OK);
+    }
+    assert_true(longest < 1 || longest < all_took / 4); /* a disk may stand still for a moment */
+    s->ops->close(s);
+    buffer_free(&data);
+}
+
+/* What a process that is killed while a large input comes leaves is not there, and goes at the next start. */
+static void death_while_large_comes(void **state) {
+    (void)state;
+    const size_t n = 48u << 20;
+    fill(1);
+    int64_t pieces = 0, rows = 0;
+    for (int i = 0; i < 20 && !(pieces && rows == 2); i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            store *s;
+            store_job j = job_of(10);
+            char *large = calloc(1, n);
+            if (!large || store_sqlite_open(&s, path, &err)) _exit(1);
+            cuzk_submission payload = {.size = sizeof payload, .kind = j.kind, .c1 = {large, n}};
+            s->ops->put(s, &j, &payload, &err);
+            _exit(2);
+        }
+        sqlite3 *db;
+        assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+        sqlite3_busy_timeout(db, 10000);
+        for (int k = 0; k < 2000 && number_in(db, "SELECT count(*) FROM payload_piece") < 12; k++) usleep(1000);
+        kill(child, SIGKILL);
+        assert_int_equal(waitpid(child, NULL, 0), child);
+        pieces = number_in(db, "SELECT count(*) FROM payload_piece WHERE seq = 10");
+        rows = number_in(db, "SELECT count(*) FROM job");
+        bool arrived = number_in(db, "SELECT count(*) FROM job WHERE seq = 10 AND state = 1") == 1;
+        sqlite3_close(db);
+        store *s = must_open();
+        seen x = {0};
+        OK(s->ops->each(s, note_job, &x, &err));
+        assert_int_equal(x.n, arrived ? 2 : 1);
+        s->ops->close(s);
+        assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+        assert_int_equal(number_in(db, "SELECT count(*) FROM payload_piece WHERE seq = 10"), arrived ? n >> 20 : 0);
+        assert_int_equal(number_in(db, "SELECT count(*) FROM job WHERE seq = 10"), arrived);
+        if (arrived) sqlite3_exec(db, "PRAGMA foreign_keys = 1; DELETE FROM job WHERE seq = 10", NULL, NULL, NULL);
+        sqlite3_close(db);
+        if (arrived) pieces = 0;
+    }
+    assert_true(pieces >= 12 && rows == 2); /* once at least it was killed in the middle */
+}
+
+/* The same of a large input of a job that has ended: its end is kept, and the rest of the input goes at the start. */
+static void rest_of_an_input(void **state) {
+    (void)state;
+    fill(2);
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "UPDATE job SET state = 4, finished = 1 WHERE seq = 1", NULL, NULL, NULL), 0);
+    sqlite3_close(db);
+    store *s = must_open();
+    seen x = {0};
+    OK(s->ops->each(s, note_job, &x, &err));
+    assert_int_equal(x.n, 2);
+    size_t parts;
+    assert_int_not_equal(s->ops->payload_parts(s, 1, &parts, &err), CUZK_OK);
+    part_is(s, 2, 0, "one");
+    s->ops->close(s);
+}
+
+/* A disk that is full in the middle of a large input, and nothing can be removed then: it goes when there is room. */
+static void full_while_large_comes(void **state) {
+    (void)state;
+    const size_t n = 48u << 20;
+    fill(1);
+    store *s = must_open();
+    struct rlimit old, small;
+    getrlimit(RLIMIT_FSIZE, &old);
+    small = old;
+    small.rlim_cur = 20u << 20;
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    buffer large;
+    OK(buffer_alloc(&large, BUFFER_REQUEST, n, &err));
+    store_job j = job_of(10);
+    cuzk_submission payload = {.size = sizeof payload, .kind = j.kind, .c1 = {large.data, n}};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(s->ops->put(s, &j, &payload, &err), CUZK_DISK);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    uint64_t gone;
+    OK(s->ops->purge(s, 1, &gone, &err));
+    seen x = {0};
+    OK(s->ops->each(s, note_job, &x, &err));
+    assert_int_equal(x.n, 1);
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(number_in(db, "SELECT count(*) FROM payload_piece WHERE seq = 10"), 0);
+    assert_int_equal(number_in(db, "SELECT count(*) FROM job"), 1);
+    sqlite3_close(db);
+    OK(s->ops->put(s, &j, &payload, &err));
+    j.state = CUZK_JOB_FAILED;
+    j.finished = 1;
+    OK(s->ops->update(s, &j, &err));
+    size_t parts;
+    assert_int_not_equal(s->ops->payload_parts(s, 10, &parts, &err), CUZK_OK);
+    s->ops->close(s);
+    signal(SIGXFSZ, handler);
+    buffer_free(&large);
+}
+
 /* What is called for each job may itself read the store, as a start that resumes jobs does. */
 static void read_again(void *user, const store_job *j) {
     store *s = user;
@@ -551,8 +722,21 @@ static void nested(void **state) {
 
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(life),     TEST(failure_is_kept), TEST(large_payload), TEST(death),  TEST(one_owner), TEST(damaged),
-        TEST(not_ours), TEST(disk_full),       TEST(threads),       TEST(nested), TEST(order),     TEST(first_version)};
+    const struct CMUnitTest tests[] = {TEST(life),
+                                       TEST(failure_is_kept),
+                                       TEST(large_payload),
+                                       TEST(death),
+                                       TEST(one_owner),
+                                       TEST(damaged),
+                                       TEST(not_ours),
+                                       TEST(disk_full),
+                                       TEST(threads),
+                                       TEST(nested),
+                                       TEST(order),
+                                       TEST(first_version),
+                                       TEST(small_beside_large),
+                                       TEST(death_while_large_comes),
+                                       TEST(rest_of_an_input),
+                                       TEST(full_while_large_comes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
