@@ -107,8 +107,8 @@ typedef struct cuzk_job_ticket {
  * which is cancelled unless another client still awaits it (then when its last waiter goes). The input is copied (into
  * the store, where there is one) and parsed later; what can be said at once is refused here: USAGE (unknown kind,
  * circuit not enabled), MALFORMED and FOREIGN (an input of at most 1 MiB is read at once), MEMORY (too many inputs wait
- * in memory), DEVICE (none for the policy), DISK and IO (of the store), REFUSED (the engine stops). A larger input's
- * faults, a need that can never fit, and a missing key end the job: FAILED. */
+ * in memory), TOO_LARGE (this one alone is too many), DEVICE (none for the policy), DISK and IO (of the store), REFUSED
+ * (the engine stops). A larger input's faults, a need that can never fit, and a missing key end the job: FAILED. */
 cuzk_status cuzk_engine_submit(cuzk_engine *engine, const cuzk_submission *submission, cuzk_job_ticket *ticket,
                                cuzk_error *err);
 

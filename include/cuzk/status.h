@@ -31,13 +31,15 @@ extern "C" {
     X(12, UNREACHABLE, "the daemon cannot be reached", 14, 503, 6, true)                                               \
     X(13, REFUSED, "the daemon refused", 9, 409, 6, false)                                                             \
     X(14, CANCELLED, "cancelled", 1, 499, 70, true)                                                                    \
-    X(15, INTERNAL, "a fault of this program", 13, 500, 70, false)
+    X(15, INTERNAL, "a fault of this program", 13, 500, 70, false)                                                     \
+    X(16, TOO_LARGE, "more memory is needed than there can ever be", 9, 413, 4, false)
 
 typedef enum cuzk_status {
 #define CUZK_STATUS_ENUM(code, name, text, grpc, http, exit, retryable) CUZK_##name = code,
     CUZK_STATUS_LIST(CUZK_STATUS_ENUM)
 #undef CUZK_STATUS_ENUM
 } cuzk_status;
+#define CUZK_STATUS_LAST CUZK_TOO_LARGE
 
 /* "CUZK_OK", … ; "CUZK_UNKNOWN" for a code not in the list. Static strings. */
 const char *cuzk_status_name(cuzk_status s);

@@ -70,7 +70,7 @@ static void message_free(message *m) {
 
 static void take_error(cuzk_job_result *out, const Cuzk__V1__AwaitProofResponse *r) {
     const Cuzk__V1__Error *e = r->error;
-    bool known = e && e->code > 0 && e->code <= CUZK_INTERNAL;
+    bool known = e && e->code > 0 && e->code <= CUZK_STATUS_LAST;
     out->state = r->status == CUZK__V1__AWAIT_PROOF_RESPONSE__STATUS__CANCELLED ? CUZK_JOB_CANCELLED : CUZK_JOB_FAILED;
     cuzk_fail(&out->error, known ? (cuzk_status)e->code : CUZK_INTERNAL, "%s", e ? e->what : r->error_message);
     if (!e) return;

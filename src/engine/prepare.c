@@ -113,7 +113,7 @@ bool prepare_key_is_here(const cuzk_engine *e, const circuit *c) {
 }
 
 static cuzk_status never_fits(uint64_t need, uint64_t have, const char *where, cuzk_error *err) {
-    cuzk_fail(err, CUZK_MEMORY, "a proof of this job can never fit the memory budget");
+    cuzk_fail(err, CUZK_TOO_LARGE, "a proof of this job can never fit the memory budget");
     cuzk_fail_where(err, "%s", where);
     cuzk_fail_expected(err, "at most %llu bytes", (unsigned long long)have);
     cuzk_fail_found(err, "a need of %llu bytes", (unsigned long long)need);
@@ -123,7 +123,7 @@ static cuzk_status never_fits(uint64_t need, uint64_t have, const char *where, c
 
 /* A key that devices make lies whole on one. */
 static cuzk_status no_key_for(const engine_dev *d, cuzk_error *err) {
-    cuzk_fail(err, CUZK_MEMORY, "the development key does not fit the device");
+    cuzk_fail(err, CUZK_TOO_LARGE, "the development key does not fit the device");
     cuzk_fail_where(err, "%s", d->id);
     return cuzk_fail_hint(err, "make it as a file with `cuzk setup`, or take a device with more memory");
 }
@@ -144,7 +144,8 @@ static cuzk_status find_fits(cuzk_engine *e, const engine_job *j, prepared *p, c
         const device_plan *plan = &p->plan->on[i];
         if (d->is_cpu ? policy == CUZK_REQUIRE_GPU : policy == CUZK_CPU) continue;
         if (!plan->made) {
-            if (!s) s = cuzk_fail(err, plan->why, "%s cannot make proofs of %s", d->id, p->plan->circuit);
+            cuzk_status why = plan->why == CUZK_MEMORY ? CUZK_TOO_LARGE : plan->why; /* asked without limits */
+            if (!s) s = cuzk_fail(err, why, "%s cannot make proofs of %s", d->id, p->plan->circuit);
             continue;
         }
         uint64_t need = plan->host_bytes + fixed, on_device = device_memory_most(plan, made);

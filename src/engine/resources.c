@@ -232,8 +232,10 @@ static cuzk_status no_room(const resource *e, uint64_t bytes, uint64_t most, uin
     char need[24], have[24];
     text_size(need, bytes);
     text_size(have, most);
-    cuzk_fail(err, CUZK_MEMORY, bytes > most ? "%s can never fit the memory budget" : "there is no room for %s now",
-              e->circuit.name);
+    if (bytes > most)
+        cuzk_fail(err, CUZK_TOO_LARGE, "%s can never fit the memory budget", e->circuit.name);
+    else
+        cuzk_fail(err, CUZK_MEMORY, "there is no room for %s now", e->circuit.name);
     cuzk_fail_expected(err, "at most %" PRIu64 " bytes (%s)", most, have);
     cuzk_fail_found(err, "a need of %" PRIu64 " bytes (%s), and %" PRIu64 " reserved", bytes, need, reserved);
     return cuzk_fail_hint(err, "raise the memory budget, or take a machine with more memory");

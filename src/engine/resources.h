@@ -49,7 +49,7 @@ typedef struct resource_use {
 /* The resource of c's circuit, loaded (both shape and key), with a reference for the caller, and use.bytes in *held
  * (empty before; may be NULL when they are 0). *loaded tells whether this call loaded. Presses unused others out when
  * there is no room. MEMORY with *again = true: the bytes are not free now, nothing is held; try again after a release.
- * MEMORY with *again = false: they can never be. KEY_MISSING, KEY_DAMAGED, FOREIGN (not an official key, or another
+ * TOO_LARGE: they can never be. KEY_MISSING, KEY_DAMAGED, FOREIGN (not an official key, or another
  * circuit's), CANCELLED. */
 cuzk_status resources_acquire(resources *r, const circuit *c, resource_use use, resource **out, reservation *held,
                               bool *loaded, bool *again, const cuzk_control *control, cuzk_error *err);

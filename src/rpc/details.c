@@ -141,7 +141,7 @@ static bool read_details(cuzk_error *err, const char *text) {
     if (!find_bytes(any, any_n, 2, &value, &value_n)) return false;
     Cuzk__V1__Error *e = cuzk__v1__error__unpack(NULL, value_n, value);
     if (!e) return false;
-    cuzk_fail(err, e->code <= CUZK_INTERNAL && e->code > 0 ? (cuzk_status)e->code : CUZK_INTERNAL, "%s", e->what);
+    cuzk_fail(err, e->code <= CUZK_STATUS_LAST && e->code > 0 ? (cuzk_status)e->code : CUZK_INTERNAL, "%s", e->what);
     cuzk_fail_where(err, "%s", e->where);
     cuzk_fail_expected(err, "%s", e->expected);
     cuzk_fail_found(err, "%s", e->found);

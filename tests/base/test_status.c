@@ -26,14 +26,19 @@ static void every_status_has_all_its_columns(void **state) {
     assert_int_equal(cuzk_status_http(CUZK_IO), 404);
     assert_true(cuzk_status_retryable(CUZK_DEVICE));
     assert_false(cuzk_status_retryable(CUZK_FOREIGN));
+    assert_true(cuzk_status_retryable(CUZK_MEMORY));
+    assert_false(cuzk_status_retryable(CUZK_TOO_LARGE));
+    assert_int_equal(cuzk_status_exit(CUZK_TOO_LARGE), 4);
     /* Codes are a promise: they are dense from 0 and never change. */
     assert_int_equal(CUZK_INTERNAL, 15);
-    for (int s = 0; s <= CUZK_INTERNAL; s++) assert_string_not_equal(cuzk_status_name((cuzk_status)s), "CUZK_UNKNOWN");
+    assert_int_equal(CUZK_TOO_LARGE, 16);
+    for (int s = 0; s <= CUZK_STATUS_LAST; s++)
+        assert_string_not_equal(cuzk_status_name((cuzk_status)s), "CUZK_UNKNOWN");
 }
 
 static void foreign_codes_are_unknown(void **state) {
     (void)state;
-    for (int s = 16; s < 1000; s += 7) {
+    for (int s = CUZK_STATUS_LAST + 1; s < 1000; s += 7) {
         assert_string_equal(cuzk_status_name((cuzk_status)s), "CUZK_UNKNOWN");
         assert_int_equal(cuzk_status_exit((cuzk_status)s), 70);
     }

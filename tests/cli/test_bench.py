@@ -137,7 +137,7 @@ class Bench(cli_test.CliTest):
     def test_too_little_memory(self):
         a = self.cuzk("bench", "batch", "porep", "--synthetic", "--size", "2KiB", "--dev-key", "-c", 1, "--device", "cpu",
                       "--memory", "700MiB", "--out", self.tmp / "out", "--json")
-        self.assertEqual((a.status, a.error["name"]), (4, "CUZK_MEMORY"))
+        self.assertEqual((a.status, a.error["name"]), (4, "CUZK_TOO_LARGE"))
         self.assertFalse((self.tmp / "out").exists(), "an empty folder is left")
 
     def test_a_false_input_fails_the_batch(self):

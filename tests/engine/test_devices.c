@@ -310,7 +310,7 @@ static void device_too_small(void **state) {
     cuzk_error err;
     assert_int_equal(cuzk_engine_await(engine, "a", 60, &r, &err), CUZK_OK);
     assert_int_equal(r.state, CUZK_JOB_FAILED);
-    assert_int_equal(r.error.status, CUZK_MEMORY);
+    assert_int_equal(r.error.status, CUZK_TOO_LARGE);
     close_engine();
 }
 

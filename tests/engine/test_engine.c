@@ -191,7 +191,7 @@ static void too_large(void **state) {
     cuzk_error err;
     assert_int_equal(cuzk_engine_await(engine, "a", 60, &r, &err), CUZK_OK);
     assert_int_equal(r.state, CUZK_JOB_FAILED);
-    assert_int_equal(r.error.status, CUZK_MEMORY);
+    assert_int_equal(r.error.status, CUZK_TOO_LARGE);
     assert_non_null(strstr(r.error.found, "need of"));
     assert_non_null(strstr(r.error.expected, "at most"));
     /* What fits is proved still. */
@@ -450,6 +450,11 @@ static void inputs_wait_in_their_room(void **state) {
     engine_request_done(engine, 4 * mib);
     s.request_id = "b";
     assert_int_equal(cuzk_engine_submit(engine, &s, &ticket, &err), CUZK_MEMORY);
+    char *larger = calloc(1, 5 * mib);
+    cuzk_submission never = s;
+    never.request = (cuzk_bytes){larger, 5 * mib};
+    assert_int_equal(cuzk_engine_submit(engine, &never, &ticket, &err), CUZK_TOO_LARGE);
+    free(larger);
     assert_int_equal(cuzk_engine_cancel(engine, "a", &there, &err), CUZK_OK);
     assert_true(engine_request_try(engine, 8 * mib));
     engine_request_done(engine, 8 * mib);

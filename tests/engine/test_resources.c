@@ -200,7 +200,7 @@ static void bytes_and_reference_in_one_step(void **state) {
     assert_int_equal(atomic_load(&releases), before); /* who is refused wakes nobody */
     assert_int_equal(budget_get(b.host).reserved, own + 60);
     use.bytes = 101;
-    assert_int_equal(refused(&b, 0, use, false, &e), CUZK_MEMORY);
+    assert_int_equal(refused(&b, 0, use, false, &e), CUZK_TOO_LARGE);
     budget_release(&held);
     resources_release(res);
     done(&b);
@@ -267,16 +267,16 @@ static void what_can_never_fit_is_said(void **state) {
     uint64_t own0 = n0.shape_bytes + n0.key_bytes, own1 = n1.shape_bytes + n1.key_bytes;
     resources_press(b.r, plenty, true);
     budget_resize(b.host, own1 - 1, 0);
-    assert_int_equal(refused(&b, 1, on_host, false, &e), CUZK_MEMORY);
+    assert_int_equal(refused(&b, 1, on_host, false, &e), CUZK_TOO_LARGE);
     assert_non_null(strstr(e.what, "never"));
     assert_non_null(strstr(e.found, "a need of "));
     budget_resize(b.host, own1 + own0 - 1, 0);
     resource *pinned = take(&b, 0, on_host, true);
     resource_pin(pinned);
     resources_release(pinned);
-    assert_int_equal(refused(&b, 1, on_host, false, &e), CUZK_MEMORY); /* beside the pinned one it can never be */
+    assert_int_equal(refused(&b, 1, on_host, false, &e), CUZK_TOO_LARGE); /* beside the pinned one it can never be */
     budget_resize(b.host, own1, own1);
-    assert_int_equal(refused(&b, 1, on_host, false, &e), CUZK_MEMORY); /* the critical share is not for it */
+    assert_int_equal(refused(&b, 1, on_host, false, &e), CUZK_TOO_LARGE); /* the critical share is not for it */
     done(&b);
     b = make_with(own1, own1, 0, true, NULL);
     resource_use urgent = {.critical = true, .on_host = true};
