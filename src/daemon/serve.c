@@ -219,7 +219,8 @@ static void tell_fixed(void *user, const char *name, bool live) {
     if (!live) log_warn("reload: %s takes a restart; it stays as it was", name);
 }
 
-/* What the files hold that the settings named at the start: certificates are renewed in place. */
+/* What the files hold that the settings named at the start: certificates are renewed in place. Both servers take the
+ * new ones or neither: what the second could refuse is looked at before the first has changed. */
 static void renew_secrets(serving *d) {
     const config *c = &d->at_start;
     cuzk_error err = {0};
@@ -227,6 +228,7 @@ static void renew_secrets(serving *d) {
     char *token;
     if (!c->token_file[0] && !c->tls_cert[0]) return;
     cuzk_status s = read_token(&token, c, &err);
+    if (s == CUZK_OK && d->http) s = http_token_check(token, &err);
     if (s == CUZK_OK) {
         config_rpc_options(c, &rpc);
         rpc.token = token;
@@ -236,7 +238,7 @@ static void renew_secrets(serving *d) {
     if (s == CUZK_OK)
         log_info("reload: certificates and token are read again");
     else
-        report_failure("certificates and token are not all read again", &err);
+        report_failure("certificates and token stay as they were", &err);
     token_free(token);
 }
 

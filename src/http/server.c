@@ -295,14 +295,17 @@ static bool token_is_plain(const char *t) {
     return true;
 }
 
+cuzk_status http_token_check(const char *token, cuzk_error *err) {
+    if (!token || (strlen(token) < MAX_TOKEN && token_is_plain(token))) return CUZK_OK;
+    cuzk_fail(err, CUZK_USAGE, "the HTTP token cannot be used");
+    cuzk_fail_expected(err, "at most %d visible ASCII characters without quotes, commas, semicolons, backslashes",
+                       MAX_TOKEN - 1);
+    return cuzk_fail_hint(err, "`openssl rand -hex 32` makes a good one");
+}
+
 cuzk_status http_server_renew(http_server *s, const char *token, cuzk_error *err) {
     if (!token) token = "";
-    if (strlen(token) >= sizeof s->token || !token_is_plain(token)) {
-        cuzk_fail(err, CUZK_USAGE, "the HTTP token cannot be used");
-        cuzk_fail_expected(err, "at most %d visible ASCII characters without quotes, commas, semicolons, backslashes",
-                           MAX_TOKEN - 1);
-        return cuzk_fail_hint(err, "`openssl rand -hex 32` makes a good one");
-    }
+    if (http_token_check(token, err)) return err->status;
     pthread_mutex_lock(&s->lock);
     secure_wipe(s->token, sizeof s->token);
     memcpy(s->token, token, strlen(token));

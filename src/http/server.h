@@ -20,6 +20,8 @@ typedef struct http_options {
 /* Returned; free with http_server_stop, before the engine stops. Texts are copied. USAGE: not an address. IO: it cannot
  * be listened on (in use, not allowed). */
 cuzk_status http_server_start(http_server **out, cuzk_engine *engine, const http_options *options, cuzk_error *err);
+/* Whether it can be a token: USAGE. NULL and "" can. */
+cuzk_status http_token_check(const char *token, cuzk_error *err);
 /* The token from now on; NULL or "": none. USAGE: it cannot be one, and the old one stays. */
 cuzk_status http_server_renew(http_server *s, const char *token, cuzk_error *err);
 /* Ends event streams, waits for answers being made. Accepts NULL. */

@@ -193,7 +193,7 @@ class Reload(DaemonTest):
         self.assertEqual([answers("first-token-12345"), answers("other-token-12345")], [401, 200])
         token.write_text("short\n")
         self.hup(d)
-        self.assertIn("not all read again", d.log())
+        self.assertIn("certificates and token stay as they were", d.log())
         self.assertEqual(answers("other-token-12345"), 200)
 
 

@@ -203,7 +203,10 @@ static void a_token_guards_all_but_health(void **state) {
     assert_null(strstr(answer, "Access-Control-Allow-Origin"));
     free(answer);
     cuzk_error e;
+    assert_int_equal(http_token_check("a b", &e), CUZK_USAGE);
     assert_int_equal(http_server_renew(s.server, "a b", &e), CUZK_USAGE);
+    assert_int_equal(http_token_check("another", &e), CUZK_OK);
+    assert_int_equal(http_token_check(NULL, &e), CUZK_OK);
     expect(&s, "/status", "Authorization: Bearer s3cret-token\r\n", 200, "uptime_secs");
     assert_int_equal(http_server_renew(s.server, "another", &e), CUZK_OK);
     expect(&s, "/status", "Authorization: Bearer s3cret-token\r\n", 401, "token");
