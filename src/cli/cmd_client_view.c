@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 #include "base/file.h"
 #include "base/text.h"
@@ -63,29 +64,87 @@ static cuzk_status fetch(rpc_client *c, const char *method, const char *text, ui
     return s;
 }
 
-static cuzk_status put_document(const args *a, json_out *o, const char *method, uint64_t limit, cuzk_error *err) {
+typedef void (*put_top)(json_out *o, const json_node *top);
+
+static void put_as_it_is(json_out *o, const json_node *top) {
+    for (const json_node *m = top->first; m && m->key; m = m->next) {
+        json_put_key(o, m->key);
+        put_node(o, m);
+    }
+}
+
+static cuzk_status put_document(const args *a, json_out *o, const char *method, uint64_t limit, put_top put,
+                                cuzk_error *err) {
     rpc_client *c;
     document d;
     if (client_open(a, &c, err)) return err->status;
     cuzk_status s = fetch(c, method, NULL, limit, &d, err);
-    for (const json_node *m = s ? NULL : d.top->first; m; m = m->next) {
-        if (!m->key) break;
-        json_put_key(o, m->key);
-        put_node(o, m);
-    }
+    if (!s) put(o, d.top);
     document_free(&d);
     rpc_client_close(c);
     return s;
 }
 
 cuzk_status cmd_status(const args *a, json_out *o, cuzk_error *err) {
-    return put_document(a, o, INSPECTION "GetStatusDocument", 0, err);
+    return put_document(a, o, INSPECTION "GetStatusDocument", 0, put_as_it_is, err);
+}
+
+/* ---- jobs ---- */
+
+/* "42 s", "7 min", "3 h 05 min", "2 d 04 h". */
+static void age_text(char *out, size_t n, double seconds) {
+    uint64_t s = seconds > 0 && seconds < 1e12 ? (uint64_t)seconds : 0;
+    unsigned hours = (unsigned)(s / 3600 % 24), minutes = (unsigned)(s / 60 % 60);
+    if (s < 60)
+        snprintf(out, n, "%u s", (unsigned)s);
+    else if (s < 3600)
+        snprintf(out, n, "%u min", minutes);
+    else if (s < 86400)
+        snprintf(out, n, "%u h %02u min", hours, minutes);
+    else
+        snprintf(out, n, "%llu d %02u h", (unsigned long long)(s / 86400), hours);
+}
+
+/* Seconds since the epoch as this machine's time; "-" for 0. */
+static void time_text(char *out, size_t n, double seconds) {
+    struct tm t;
+    time_t whole = seconds > 0 && seconds < 1e11 ? (time_t)seconds : 0;
+    snprintf(out, n, "-");
+    if (whole && localtime_r(&whole, &t)) strftime(out, n, "%Y-%m-%d %H:%M:%S", &t);
+}
+
+static void put_job_for_people(json_out *o, const json_node *job) {
+    char text[64];
+    json_begin_object(o);
+    for (const json_node *m = job->first; m; m = m->next) {
+        double v = m->kind == JSON_NUMBER ? strtod(m->text, NULL) : 0;
+        bool submitted = !strcmp(m->key, "submitted"), finished = !strcmp(m->key, "finished");
+        json_put_key(o, m->key);
+        time_text(text, sizeof text, v);
+        if (submitted || finished)
+            json_put_string(o, text);
+        else
+            put_node(o, m);
+        if (!submitted) continue;
+        age_text(text, sizeof text, (double)time(NULL) - v);
+        put_text(o, "age", text);
+    }
+    json_end_object(o);
+}
+
+static void put_jobs_for_people(json_out *o, const json_node *top) {
+    const json_node *jobs = json_member(top, "jobs");
+    json_put_key(o, "jobs");
+    json_begin_array(o);
+    for (const json_node *job = jobs ? jobs->first : NULL; job; job = job->next) put_job_for_people(o, job);
+    json_end_array(o);
 }
 
 cuzk_status cmd_jobs(const args *a, json_out *o, cuzk_error *err) {
     uint64_t limit;
     if (args_number(a, OPT_LIMIT, 1, 1000000, &limit, err)) return err->status;
-    return put_document(a, o, INSPECTION "ListJobs", limit ? limit : 100, err);
+    return put_document(a, o, INSPECTION "ListJobs", limit ? limit : 100,
+                        a->given[OPT_JSON] ? put_as_it_is : put_jobs_for_people, err);
 }
 
 cuzk_status cmd_trace(const args *a, json_out *o, cuzk_error *err) {

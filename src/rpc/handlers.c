@@ -310,8 +310,14 @@ static void handle_trace(rpc_call *c) {
         return;
     }
     const char *id = ((const Cuzk__V1__TraceRequest *)m)->job_id;
+    snprintf(c->job_id, sizeof c->job_id, "%s", id);
     cuzk_status s = cuzk_engine_trace_json(c->server->engine, id[0] ? id : NULL, &json, &err);
     protobuf_c_message_free_unpacked(m, NULL);
+    if (s == CUZK_IO) { /* told as an await of it is */
+        answer_unknown(c);
+        work_done(c);
+        return;
+    }
     finish_document(c, s, json, &err);
     cuzk_text_free(json);
 }
