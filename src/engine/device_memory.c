@@ -2,10 +2,13 @@
  *
  * What is shared is reserved by the first proof of a circuit and stays reserved while the device keeps it. When others
  * need the room, the longest unused of what no proof uses is given up: the backend puts it out in the same way when its
- * memory is short, so that both agree.
+ * memory is short, so that both agree. Who evicts a key waits for devices to give their copies up, but not for one that
+ * hangs.
  */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "base/cpu.h"
 #include "engine/engine_internal.h"
 
@@ -99,6 +102,97 @@ void device_memory_forget_locked(engine_dev *d, uint64_t key_id) {
         next = r->next;
         if (!r->users && (!key_id || r->key_id == key_id)) drop(d, r);
     }
+}
+
+/* ---- keys that go ---- */
+
+/* What a thread of its own asks a device, since the device may hang. Freed by the last of the two that hold it. */
+typedef struct forgetting {
+    const backend *b;
+    unsigned number;
+    proving_key key; /* its id alone */
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* monotonic clock */
+    bool done, left;        /* left: nobody waits any more */
+} forgetting;
+
+static void forgetting_free(forgetting *f) {
+    pthread_cond_destroy(&f->changed);
+    pthread_mutex_destroy(&f->lock);
+    free(f);
+}
+
+static void *forget(void *user) {
+    forgetting *f = user;
+    f->b->forget_key(f->number, &f->key);
+    pthread_mutex_lock(&f->lock);
+    f->done = true;
+    bool left = f->left;
+    pthread_cond_signal(&f->changed);
+    pthread_mutex_unlock(&f->lock);
+    if (left) forgetting_free(f);
+    return NULL;
+}
+
+static forgetting *forgetting_start(const engine_dev *d, uint64_t key_id) {
+    pthread_t thread;
+    pthread_condattr_t clock;
+    forgetting *f = calloc(1, sizeof *f);
+    if (!f) return NULL;
+    *f = (forgetting){.b = d->b, .number = d->number, .key = {.id = key_id}};
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_mutex_init(&f->lock, NULL);
+    pthread_cond_init(&f->changed, &clock);
+    pthread_condattr_destroy(&clock);
+    if (pthread_create(&thread, NULL, forget, f)) {
+        forgetting_free(f);
+        return NULL;
+    }
+    pthread_detach(thread);
+    return f;
+}
+
+/* Whether the device need not be waited for: the watchdog has found that it hangs, or there is no watchdog any more. */
+static bool given_up(cuzk_engine *e, engine_dev *d, double start) {
+    pthread_mutex_lock(&e->lock);
+    bool yes = d->hung || (e->stopping && cpu_monotonic_seconds() - start > STUCK_GRACE);
+    pthread_mutex_unlock(&e->lock);
+    return yes;
+}
+
+static void await_forgotten(cuzk_engine *e, engine_dev *d, forgetting *f) {
+    double start = cpu_monotonic_seconds();
+    pthread_mutex_lock(&f->lock);
+    while (!f->done) {
+        struct timespec until;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += 50 * 1000000;
+        if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
+        pthread_cond_timedwait(&f->changed, &f->lock, &until);
+        if (!f->done && given_up(e, d, start)) break;
+    }
+    bool done = f->done;
+    f->left = !done;
+    pthread_mutex_unlock(&f->lock);
+    if (done) forgetting_free(f);
+}
+
+void device_memory_forget_key(cuzk_engine *e, engine_dev *d, uint64_t key_id) {
+    pthread_mutex_lock(&e->lock);
+    bool asks = d->b->forget_key && !d->hung; /* it gets no work any more, and would not answer */
+    if (asks && !d->forgets++) d->forgets_since = cpu_monotonic_seconds();
+    pthread_mutex_unlock(&e->lock);
+    forgetting *f = asks ? forgetting_start(d, key_id) : NULL;
+    proving_key key = {.id = key_id};
+    if (f)
+        await_forgotten(e, d, f);
+    else if (asks)
+        d->b->forget_key(d->number, &key);
+    pthread_mutex_lock(&e->lock);
+    if (asks) d->forgets--;
+    device_memory_forget_locked(d, key_id);
+    pthread_mutex_unlock(&e->lock);
 }
 
 void device_memory_show(attempt *a) {

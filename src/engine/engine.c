@@ -16,7 +16,6 @@
 #define TRACE_EVENTS ((size_t)1 << 16)
 #define TRACE_SAMPLES ((size_t)3600)
 #define DEFAULT_REQUEST_BYTES ((uint64_t)512 << 20)
-#define STUCK_GRACE 5.0 /* seconds that threads in a hung device get at the end */
 
 /* ---- time and waiting ---- */
 
@@ -275,14 +274,7 @@ static cuzk_status open_budget(cuzk_engine *e, cuzk_error *err) {
 static void key_unloads(void *user, const cuzk_key *key) {
     cuzk_engine *e = user;
     for (size_t i = 0; i < e->n_devices; i++) {
-        engine_dev *d = &e->devices[i];
-        pthread_mutex_lock(&e->lock);
-        bool asks = d->b->forget_key && !d->hung; /* it gets no work any more, and would not answer */
-        pthread_mutex_unlock(&e->lock);
-        if (asks) d->b->forget_key(d->number, &key->key);
-        pthread_mutex_lock(&e->lock);
-        device_memory_forget_locked(d, key->key.id);
-        pthread_mutex_unlock(&e->lock);
+        device_memory_forget_key(e, &e->devices[i], key->key.id);
     }
     trace_record(e->events, TRACE_KEY_EVICTED, 0, TRACE_NO_PARTITION, "");
 }

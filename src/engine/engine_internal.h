@@ -17,6 +17,7 @@
 #include "engine/engine.h"
 
 #define KEPT_ENDED_JOBS 100u /* in views */
+#define STUCK_GRACE 5.0      /* seconds that threads in a hung device get at the end */
 /* Processes that may die while they work on one job: of a fault of the program, which the job may have brought about,
  * and of all causes. Kills and power cuts say nothing of the job, but what the kernel kills for want of memory may die
  * of it every time: the second is high enough for a machine that falls over each hour for a month, and brings the
@@ -159,6 +160,8 @@ struct engine_dev {
     double short_since, short_until; /* others have its memory; 0: not now */
     double looked;                   /* when free_bytes was asked for */
     unsigned fault_weight, busy;     /* busy: threads of ours in it */
+    unsigned forgets;                /* threads that wait for it to give up a key */
+    double forgets_since;
     uint64_t proofs, faults, wrong_proofs;
     double busy_since, busy_seconds;
 };
@@ -386,6 +389,9 @@ void device_memory_started_locked(attempt *a);
 uint64_t device_memory_most(const device_plan *plan, bool makes_key);
 /* Under the lock: a key goes that no proof uses; key_id 0: all. */
 void device_memory_forget_locked(engine_dev *d, uint64_t key_id);
+/* Without the lock: the device gives up what it keeps of the key; one that hangs is waited for only until that is
+ * known. */
+void device_memory_forget_key(cuzk_engine *e, engine_dev *d, uint64_t key_id);
 /* After a proof was started: the key's tier is resident, its pages on the host can go. Without the lock. */
 void device_memory_show(attempt *a);
 

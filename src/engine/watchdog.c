@@ -123,6 +123,16 @@ static void end_hung_attempts(cuzk_engine *e) {
     }
 }
 
+/* A device that was asked to give up a key and does not answer; told once. */
+static engine_dev *find_hung_device_locked(cuzk_engine *e) {
+    double now = cpu_monotonic_seconds();
+    for (size_t i = 0; i < e->n_devices; i++) {
+        engine_dev *d = &e->devices[i];
+        if (d->forgets && !d->hung && !d->is_cpu && now - d->forgets_since > e->o.device_timeout) return d;
+    }
+    return NULL;
+}
+
 static lane *find_hung_lane_locked(cuzk_engine *e) {
     double now = cpu_monotonic_seconds();
     for (lane *l = e->lanes; l; l = l->next) {
@@ -132,21 +142,24 @@ static lane *find_hung_lane_locked(cuzk_engine *e) {
     return NULL;
 }
 
-/* Lanes that asked a device something beside a proof and have no answer. */
+/* Who asked a device something beside a proof and has no answer. */
 static void end_hung_questions(cuzk_engine *e) {
     for (;;) {
         char what[160];
         cuzk_error ignored;
         pthread_mutex_lock(&e->lock);
         lane *l = find_hung_lane_locked(e);
-        if (!l) {
+        engine_dev *d = l ? l->asks : find_hung_device_locked(e);
+        if (!d) {
             pthread_mutex_unlock(&e->lock);
             return;
         }
-        l->asks_since = INFINITY; /* told */
-        l->stuck = true;
-        bool finalizer = l->kind == LANE_FINISH;
-        attempt *chain = put_aside_locked(e, l->asks, what, sizeof what);
+        if (l) {
+            l->asks_since = INFINITY; /* told */
+            l->stuck = true;
+        }
+        bool finalizer = l && l->kind == LANE_FINISH;
+        attempt *chain = put_aside_locked(e, d, what, sizeof what);
         engine_changed_locked(e);
         pthread_mutex_unlock(&e->lock);
         attempts_free(chain);

@@ -65,7 +65,8 @@ typedef struct backend {
                                const cuzk_control *control, cuzk_error *err);
     cuzk_status (*prove_finish)(pending_proof *pending, groth16_proof *out, prove_times *times, cuzk_error *err);
     void (*prove_abandon)(pending_proof *pending); /* accepts NULL */
-    /* The key is about to go: what the device keeps of it goes, too. No proof uses it now. NULL: keeps nothing. */
+    /* The key is about to go: what the device keeps of it goes, too. No proof uses it now. Only the key's id is
+     * looked at: who asks may have gone on when the device answers late. NULL: keeps nothing. */
     void (*forget_key)(unsigned device, const proving_key *key);
     /* Known answers on a device, before it is trusted: DEVICE when it computes wrongly. p may be NULL. NULL: none. */
     cuzk_status (*self_test)(unsigned device, pool *p, cuzk_error *err);

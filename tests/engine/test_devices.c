@@ -478,6 +478,35 @@ static void hung_while_idle(void **state) {
     close_engine();
 }
 
+static bool forgotten_at_last(void *user) {
+    (void)user;
+    return backend_sim_stats(0).keys_forgotten == 1;
+}
+
+/* It hangs while it is asked to give up a key, and nobody has noticed yet: who evicts waits no longer than the watchdog
+ * does. */
+static void hangs_at_an_eviction(void **state) {
+    (void)state;
+    bool was;
+    uint64_t freed;
+    cuzk_error err;
+    cuzk_engine_options o = engine_case_options();
+    o.device_timeout = HANG_SECONDS;
+    open_engine(quick(2), false, o);
+    submit("a", 6, 4, CUZK_DEVICE_DEFAULT);
+    engine_case_expect(engine, "a", CUZK_JOB_COMPLETED, 1024, 6, 4);
+    backend_sim_faults(0, &(sim_faults){.hang = true});
+    double start = cpu_monotonic_seconds();
+    assert_int_equal(cuzk_engine_evict(engine, "toy-1kib", &was, &freed, &err), CUZK_OK);
+    assert_true(was && cpu_monotonic_seconds() - start < 10);
+    assert_true(quarantined(NULL));
+    submit("b", 3, 7, CUZK_DEVICE_DEFAULT);
+    engine_case_expect(engine, "b", CUZK_JOB_COMPLETED, 1024, 3, 7);
+    backend_sim_faults(0, &(sim_faults){0});
+    assert_true(engine_case_until(forgotten_at_last, NULL));
+    close_engine();
+}
+
 static cuzk_status large_plan(unsigned device, const shape *s, unsigned threads, uint64_t host_limit,
                               uint64_t device_limit, prove_plan *out, cuzk_error *err) {
     cuzk_status st = shared_plan(device, s, threads, host_limit, device_limit, out, err);
@@ -520,6 +549,7 @@ int main(void) {
         cmocka_unit_test(larger_than_beside_the_share),
         cmocka_unit_test(cancelled_on_a_hung_device),
         cmocka_unit_test(hung_while_idle),
+        cmocka_unit_test(hangs_at_an_eviction),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
