@@ -82,7 +82,7 @@ static void launches_fail(void **state) {
     sim_stats s;
     for (unsigned every = 1; every <= 130; every = TEST_SANITIZED ? every * 9 + 4 : every * 2 + 3) {
         engine_view v = under("launches", &(sim_faults){.launch_every = every}, &s);
-        assert_true(v.devices[0].faults > 0 || s.started < 8);
+        assert_true(v.devices[0].faults > 0 || 8 * s.started < every); /* eight a proof; the other may take most */
         if (every <= 20) {
             assert_true(v.devices[0].quarantined);
             assert_non_null(strstr(v.devices[0].why, "illegal access"));
