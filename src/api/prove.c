@@ -86,6 +86,11 @@ static cuzk_status blinding(const run *r, unsigned partition, fr *out_r, fr *out
 
 /* ---- one partition ---- */
 
+static cuzk_status doubt_key(void *user, const cuzk_control *control, cuzk_error *err) {
+    const run *r = user;
+    return api_key_doubt(r->context, r->key, control, err);
+}
+
 static cuzk_status prove_partition(run *r, size_t i, cuzk_error *err) {
     unsigned k = partition_at(r, i);
     witness w = {0};
@@ -99,7 +104,13 @@ static cuzk_status prove_partition(run *r, size_t i, cuzk_error *err) {
     if (!s) s = api_inputs_agree(&r->job->j, k, &w, err);
     r->synthesis += cpu_monotonic_seconds() - start;
     if (!s) {
-        prove_request request = {.key = &r->key->key, .shape = r->sh, .witness = &w, .r = blind_r, .s = blind_s};
+        prove_request request = {.key = &r->key->key,
+                                 .shape = r->sh,
+                                 .witness = &w,
+                                 .r = blind_r,
+                                 .s = blind_s,
+                                 .doubt = doubt_key,
+                                 .doubt_user = r};
         s = groth16_prove(r->target->backend, r->target->device, &r->proofs[i], &times, &request, r->context->pool,
                           r->control, err);
         secure_wipe(&request, sizeof request);

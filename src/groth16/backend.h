@@ -32,6 +32,10 @@ typedef struct prove_request {
      * tracked buffers that this proof holds or may still take from now on; each time fewer. */
     void (*holds)(void *user, uint64_t host_bytes);
     void *holds_user;
+    /* Asked (may be NULL) when the finished proof is wrong, by groth16_prove alone: whether the key's points are what
+     * their file says. The key's owner knows what of it was used, and who else may be bringing points. */
+    cuzk_status (*doubt)(void *user, const cuzk_control *control, cuzk_error *err);
+    void *doubt_user;
 } prove_request;
 
 typedef struct prove_plan {                 /* exact bytes of tracked buffers */

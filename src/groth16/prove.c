@@ -36,7 +36,8 @@ cuzk_status groth16_prove(const backend *b, unsigned device, groth16_proof *out,
         cuzk_status valid = groth16_verify(&req->key->vk, &proof, inputs, n, &why);
         if (valid == CUZK_OK) {
             *out = proof;
-        } else if (valid == CUZK_FALSE && (st = proving_key_doubt(req->key, p, control, err)) == CUZK_OK) {
+        } else if (valid == CUZK_FALSE &&
+                   (st = req->doubt ? req->doubt(req->doubt_user, control, err) : CUZK_OK) == CUZK_OK) {
             cuzk_fail(err, b->own_machine ? CUZK_INTERNAL : CUZK_DEVICE,
                       "the finished proof does not verify; it was not returned");
             cuzk_fail_where(err, "%s", req->key->path);

@@ -2,7 +2,7 @@
  *
  * groth16_prove = prove_start + prove_finish + groth16_verify. UNSATISFIED when the witness does not satisfy the shape
  * (found while a, b, c are evaluated; where names the constraint). INTERNAL or DEVICE when the finished proof does not
- * verify: it is not returned.
+ * verify: it is not returned; or what the request's `doubt` says of the key, KEY_DAMAGED.
  */
 #ifndef CUZK_GROTH16_PROVE_H
 #define CUZK_GROTH16_PROVE_H
