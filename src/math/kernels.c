@@ -20,7 +20,7 @@ KERNEL_VERSION(adx)
 #endif
 #undef KERNEL_VERSION
 /* What has no version in lanes is that of adx. */
-#define KERNEL_LANES(v)                                                                                                \
+#define KERNEL_LANES(v, transforms)                                                                                    \
     static const struct math_kernels math_kernels_##v = {                                                              \
         .isa = #v,                                                                                                     \
         .field = &field_kernels_adx,                                                                                   \
@@ -28,13 +28,13 @@ KERNEL_VERSION(adx)
         .pairing = &pairing_kernels_adx,                                                                               \
         .encoding = &encoding_kernels_adx,                                                                             \
         .msm = &msm_kernels_##v,                                                                                       \
-        .ntt = &ntt_kernels_adx,                                                                                       \
+        .ntt = &ntt_kernels_##transforms,                                                                              \
     };
 #ifdef CUZK_HAVE_FMA
-KERNEL_LANES(fma)
+KERNEL_LANES(fma, fma)
 #endif
 #ifdef CUZK_HAVE_IFMA
-KERNEL_LANES(ifma)
+KERNEL_LANES(ifma, adx)
 #endif
 #undef KERNEL_LANES
 

@@ -74,6 +74,7 @@ KERNEL_VERSION(adx)
 #endif
 #ifdef CUZK_HAVE_FMA
 extern const struct msm_kernels msm_kernels_fma; /* the rest is adx */
+extern const struct ntt_kernels ntt_kernels_fma;
 #endif
 #ifdef CUZK_HAVE_IFMA
 extern const struct msm_kernels msm_kernels_ifma; /* the rest is adx */

@@ -142,9 +142,16 @@ static void ntt_multiply(fr *r, const fr *b, size_t n) {
     for (size_t i = 0; i < n; i++) fr_mul(&r[i], &r[i], &b[i]);
 }
 
+#ifdef NTT_VECTOR /* a header with other versions of split and join, which may use these */
+#include NTT_VECTOR
+#else
+#define ntt_split_vector ntt_split
+#define ntt_join_vector ntt_join
+#endif
+
 const struct ntt_kernels KERNEL_NAME(ntt_kernels) = {
-    .split = ntt_split,
-    .join = ntt_join,
+    .split = ntt_split_vector,
+    .join = ntt_join_vector,
     .scale = ntt_scale,
     .scale_two = ntt_scale_two,
     .combine = ntt_combine,

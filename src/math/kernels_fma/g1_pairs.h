@@ -13,7 +13,7 @@ typedef struct {
     const fp *x[4], *y[4];
 } g1_from;
 
-FPX4_INLINE void g1_pointers(const g1_msm_pair *pairs, g1_from *left, g1_from *right) {
+X4_INLINE void g1_pointers(const g1_msm_pair *pairs, g1_from *left, g1_from *right) {
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++) {
         left->x[i] = &pairs[i].left->x;
@@ -23,19 +23,13 @@ FPX4_INLINE void g1_pointers(const g1_msm_pair *pairs, g1_from *left, g1_from *r
     }
 }
 
-FPX4_INLINE void g1_store(const g1_msm_pair *pairs, const fpx4_int *x, const fpx4_int *y, unsigned lanes) {
+X4_INLINE void g1_store(const g1_msm_pair *pairs, const fpx4_int *x, const fpx4_int *y, unsigned lanes) {
     __m256i w[12], out[3][4];
     fpx4_to_words(w, x);
     fpx4_to_words(w + 6, y);
 #pragma GCC unroll 3
     for (int i = 0; i < 3; i++) {
-        const __m256i *v = w + 4 * i;
-        __m256i a = _mm256_unpacklo_epi64(v[0], v[1]), b = _mm256_unpackhi_epi64(v[0], v[1]);
-        __m256i c = _mm256_unpacklo_epi64(v[2], v[3]), d = _mm256_unpackhi_epi64(v[2], v[3]);
-        out[i][0] = _mm256_permute2x128_si256(a, c, 0x20);
-        out[i][1] = _mm256_permute2x128_si256(b, d, 0x20);
-        out[i][2] = _mm256_permute2x128_si256(a, c, 0x31);
-        out[i][3] = _mm256_permute2x128_si256(b, d, 0x31);
+        x4_transpose(out[i], w + 4 * i);
     }
 #pragma GCC unroll 4
     for (int lane = 0; lane < 4; lane++) {
@@ -97,12 +91,12 @@ static void g1_invert_lanes(fpx4 acc[2]) {
     for (int i = 0; i < 8; i++) fpx4_set(&acc[i / 4], i % 4, &x[i]);
 }
 
-FPX4_INLINE void g1_product_store(g1_product *to, const fpx4 *a) {
+X4_INLINE void g1_product_store(g1_product *to, const fpx4 *a) {
 #pragma GCC unroll 8
     for (int j = 0; j < 8; j++) _mm256_storeu_pd((double *)to + 4 * j, a->v[j]);
 }
 
-FPX4_INLINE void g1_product_load(fpx4 *a, const g1_product *from) {
+X4_INLINE void g1_product_load(fpx4 *a, const g1_product *from) {
 #pragma GCC unroll 8
     for (int j = 0; j < 8; j++) a->v[j] = _mm256_loadu_pd((const double *)from + 4 * j);
 }
@@ -126,7 +120,7 @@ static void g1_forward(g1_msm_pair *pairs, fpx4 *acc, g1_product *products) {
 }
 
 /* y2 - y1, or p - y2 - y1 in lanes that are negative, with p's limbs made such that differences stay below 1.5 2^48. */
-FPX4_INLINE void g1_slope(fpx4 *r, const g1_msm_pair *pairs, const fpx4_int *y1, const fpx4_int *y2) {
+X4_INLINE void g1_slope(fpx4 *r, const g1_msm_pair *pairs, const fpx4_int *y1, const fpx4_int *y2) {
     if (!(pairs[0].negative | pairs[1].negative | pairs[2].negative | pairs[3].negative)) {
         fpx4_difference(r, y2, y1);
         return;

@@ -1,5 +1,5 @@
-/* Products of four field elements in lanes (math/kernels_fma/fpx4.h) against those of math/field.h: random limbs, the
- * longest that are allowed, negative ones; and the way back to memory form. */
+/* Products of four field elements in lanes (math/kernels_fma/fpx4.h, frx4.h) against those of math/field.h: random
+ * limbs, the longest that are allowed, negative ones; and the ways from and to memory form. */
 #include "math_test.h"
 
 #ifdef CUZK_HAVE_FMA
@@ -14,6 +14,7 @@
 #pragma GCC target("avx2,fma")
 #endif
 #include "math/kernels_fma/fpx4.h"
+#include "math/kernels_fma/frx4.h"
 
 #define LONG (INT64_C(3) << 47)         /* of one factor: a difference of sums */
 #define SHORT ((INT64_C(1) << 47) + 32) /* of the other: a product */
@@ -29,8 +30,9 @@ static int64_t random_limb(int64_t most) {
 }
 
 /* Limbs of one kind or another, none beyond `most`. */
-static void choose(int64_t limb[8], int64_t most, unsigned kind) {
+static void choose(int64_t limb[8], int64_t most, unsigned kind, bool is_fr) {
     for (int j = 0; j < 8; j++) {
+        int64_t modulus = is_fr ? j < 6 ? (int64_t)frx4_p[0][j][0] : 0 : (int64_t)fpx4_p[0][j][0];
         int64_t r = random_limb(most);
         switch (kind) {
         case 0: limb[j] = r; break;
@@ -42,12 +44,12 @@ static void choose(int64_t limb[8], int64_t most, unsigned kind) {
         case 6: limb[j] = 0; break;
         case 7: limb[j] = j == 0; break;
         case 8: limb[j] = -(int64_t)(j == 0); break;
-        case 9: limb[j] = (int64_t)fpx4_p[0][j][0]; break;             /* p */
-        case 10: limb[j] = (int64_t)fpx4_p[0][j][0] - (j == 0); break; /* p - 1 */
-        case 11: limb[j] = j == 7 ? 0 : r < 0 ? -r : r; break;         /* no top limb */
-        case 12: limb[j] = r >> (r & 31); break;                       /* of all lengths */
+        case 9: limb[j] = modulus; break;                                    /* p */
+        case 10: limb[j] = modulus - (j == 0); break;                        /* p - 1 */
+        case 11: limb[j] = j == (is_fr ? 5 : 7) ? 0 : r < 0 ? -r : r; break; /* no top limb */
+        case 12: limb[j] = r >> (r & 31); break;                             /* of all lengths */
         case 13: limb[j] = j == (r & 7) ? most : 0; break;
-        default: limb[j] = INT64_C(1) << 47; break; /* ties of the splitting */
+        default: limb[j] = INT64_C(1) << (is_fr ? 42 : 47); break; /* ties of the splitting */
         }
     }
 }
@@ -101,8 +103,8 @@ static void products(void **state) {
         fpx4 x, y, xy, yx, yy;
         fp product[4], square[4];
         for (int i = 0; i < 4; i++) {
-            choose(a.limb[i], LONG, i == 3 ? 0 : kind / KINDS);
-            choose(b.limb[i], SHORT, i == 2 ? 0 : kind % KINDS);
+            choose(a.limb[i], LONG, i == 3 ? 0 : kind / KINDS, false);
+            choose(b.limb[i], SHORT, i == 2 ? 0 : kind % KINDS, false);
             fp u = number(a.limb[i]), v = number(b.limb[i]);
             fp_mul(&product[i], &u, &v);
             fp_sqr(&square[i], &v);
@@ -176,6 +178,107 @@ static void memory_form(void **state) {
     }
 }
 
+/* The number itself modulo r, as words. */
+static fr fr_number(const int64_t limb[6]) {
+    fr r, t;
+    fr_set_zero(&r);
+    for (int j = 6; j-- > 0;) {
+        for (int i = 0; i < 43; i++) fr_dbl(&r, &r);
+        memset(&t, 0, sizeof t);
+        t.l[0] = (uint64_t)(limb[j] < 0 ? -limb[j] : limb[j]);
+        if (limb[j] < 0) {
+            fr_sub(&r, &r, &t);
+        } else {
+            fr_add(&r, &r, &t);
+        }
+    }
+    return r;
+}
+
+static void fr_to_lanes(frx4 *a, const lanes *l) {
+    double all[6][4];
+    for (int i = 0; i < 4; i++) {
+        for (int j = 0; j < 6; j++) all[j][i] = (double)l->limb[i][j];
+    }
+    memcpy(a, all, sizeof all);
+}
+
+static fr random_fr(void) {
+    fr_canon c = test_scalar();
+    fr r;
+    memcpy(&r, &c, sizeof r);
+    return r;
+}
+
+/* Long limbs times factors, and times products. */
+static void fr_products(void **state) {
+    (void)state;
+    if (!cpu_get()->avx2_fma) skip();
+    const int64_t most = INT64_C(1) << 49, half = INT64_C(1) << 42;
+    for (unsigned round = 0; round < 400 * KINDS; round++) {
+        lanes a, b;
+        frx4 x, y, f;
+        fr want[4], factor[4], got[4], four;
+        fr_from_u64(&four, 4);
+        for (int i = 0; i < 4; i++) {
+            choose(a.limb[i], most, round % KINDS, true);
+            choose(b.limb[i], half, round / KINDS % KINDS, true);
+            fr u = fr_number(a.limb[i]);
+            factor[i] = random_fr();
+            if (round % 3 == 1) fr_set_zero(&factor[i]);
+            if (round % 3 == 1) factor[i].l[0] = round & 1;
+            if (round % 3 == 2) fr_neg(&factor[i], &factor[i]);
+            if (round % 7 == 1) fr_set_one(&factor[i]);
+            fr_mul(&want[i], &u, &factor[i]);
+            if (i & 1) fr_neg(&want[i], &want[i]);
+        }
+        frx4_load(&f, (const fr *const[4]){&factor[0], &factor[1], &factor[2], &factor[3]});
+        frx4_store((fr *const[4]){&got[0], &got[1], &got[2], &got[3]}, &f);
+        assert_memory_equal(got, factor, sizeof got);
+        frx4_factor(&f, _mm256_setr_pd(0.0, -0.0, 0.0, -0.0));
+        fr_to_lanes(&x, &a);
+        fr_to_lanes(&y, &b);
+        frx4_mul(&f, &x, &f);
+        frx4_store((fr *const[4]){&got[0], &got[1], &got[2], &got[3]}, &f);
+        for (int i = 0; i < 4; i++) {
+            assert_true(fr_limbs_reduced(got[i].l));
+            if (!fr_eq(&got[i], &want[i])) fail_msg("kind %u: lane %d times a factor is wrong", round % KINDS, i);
+        }
+        frx4_mul(&y, &x, &y);
+        frx4_store((fr *const[4]){&got[0], &got[1], &got[2], &got[3]}, &y);
+        for (int i = 0; i < 4; i++) { /* R is 4 times that of memory */
+            fr u = fr_number(a.limb[i]), v = fr_number(b.limb[i]);
+            fr_mul(&u, &u, &v);
+            fr_mul(&got[i], &got[i], &four);
+            if (!fr_eq(&got[i], &u)) fail_msg("kinds %u: lane %d is wrong", round % (KINDS * KINDS), i);
+        }
+    }
+}
+
+/* Carrying changes limbs, not the number. */
+static void fr_carries(void **state) {
+    (void)state;
+    if (!cpu_get()->avx2_fma) skip();
+    for (unsigned round = 0; round < 100 * KINDS; round++) {
+        lanes a;
+        frx4 x;
+        double all[6][4];
+        for (int i = 0; i < 4; i++) choose(a.limb[i], INT64_C(1) << 49, round % KINDS, true);
+        fr_to_lanes(&x, &a);
+        frx4_carry(&x);
+        memcpy(all, &x, sizeof all);
+        for (int i = 0; i < 4; i++) {
+            int64_t limb[6];
+            for (int j = 0; j < 6; j++) {
+                limb[j] = (int64_t)all[j][i];
+                if (j < 5) assert_in_range(limb[j] + (INT64_C(1) << 43), INT64_C(1) << 42, INT64_C(3) << 42 | 256);
+            }
+            fr want = fr_number(a.limb[i]), got = fr_number(limb);
+            assert_memory_equal(&got, &want, sizeof got);
+        }
+    }
+}
+
 #ifdef __clang__
 #pragma clang attribute pop
 #else
@@ -191,12 +294,24 @@ static void memory_form(void **state) {
     (void)state;
     skip();
 }
+
+static void fr_products(void **state) {
+    (void)state;
+    skip();
+}
+
+static void fr_carries(void **state) {
+    (void)state;
+    skip();
+}
 #endif
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products),
         cmocka_unit_test(memory_form),
+        cmocka_unit_test(fr_products),
+        cmocka_unit_test(fr_carries),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }
