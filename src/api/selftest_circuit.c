@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/serial.h"
 #include "base/text.h"
 #include "gadget/poseidon.h"
 #include "gadget/sha256.h"
@@ -172,6 +173,7 @@ static bool tiny_key_read(tiny *t) {
         t->key.b_g2 = points;
     }
     t->key.root = ntt_root_bellman();
+    t->key.id = serial_next(); /* devices know keys by it */
     file_map_close(&m);
     return ok && t->memory;
 }
@@ -237,8 +239,9 @@ static const char *tiny_prove(tiny *t, const selftest_env *env) {
         witness_free(&w);
         return "no random numbers";
     }
-    if (groth16_prove(target.backend, target.device, &proof, &times, &request, p, NULL, &err))
-        return "a proof cannot be made";
+    cuzk_status st = groth16_prove(target.backend, target.device, &proof, &times, &request, p, NULL, &err);
+    if (target.backend->forget_key) target.backend->forget_key(target.device, &t->key);
+    if (st != CUZK_OK) return "a proof cannot be made";
     if (groth16_verify(&t->key.vk, &proof, &out, 1, &err)) return "a good proof is refused";
     fr_from_u64(&out, 36);
     if (groth16_verify(&t->key.vk, &proof, &out, 1, &err) != CUZK_FALSE)

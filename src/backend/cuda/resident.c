@@ -1,6 +1,7 @@
 /* Shapes and keys in device memory between proofs; see backend/cuda/resident.h. */
 #include "backend/cuda/resident.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
@@ -85,7 +86,8 @@ static cuzk_status claim_locked(resident **out, unsigned device, uint64_t id, bo
 
 cuzk_status resident_take(resident **out, unsigned device, uint64_t id, bool is_key, resident_maker make,
                           const void *source, const cuzk_control *control, cuzk_error *err) {
-    resident gone, *r;
+    resident gone = {0}, *r = NULL;
+    assert(id != 0);
     pthread_mutex_lock(&table_lock);
     cuzk_status st = claim_locked(&r, device, id, is_key, &gone, control, err);
     bool making = st == CUZK_OK && r->making;
