@@ -15,6 +15,8 @@ import urllib.request
 
 from daemon_test import CUZK, WINDOW, WINNING, Daemon, DaemonTest, main, verify
 
+SMALL = WINDOW[0]  # proved in a third of the time of a winning PoSt
+
 
 class Life(DaemonTest):
     def test_start_prove_stop(self):
@@ -42,7 +44,7 @@ class Life(DaemonTest):
         """One running and five queued jobs; kill -9; the client asks by id."""
         d = self.daemon().start()
         for i in range(6):
-            d.submit(f"job {i}", WINNING)
+            d.submit(f"job {i}", SMALL)
         d.until(d.proving, "no job runs")
         d.kill()
         d.start()
@@ -90,9 +92,9 @@ class Life(DaemonTest):
     def test_sigterm_drains(self):
         """The running job ends and its client is answered; queued ones are there at the next start."""
         d = self.daemon({"synthesis.threads": 1, "synthesis.partition_workers": 1}).start()
-        d.warm(WINNING)
+        d.warm(SMALL)
         for i in range(4):
-            d.submit(f"job {i}", WINNING)
+            d.submit(f"job {i}", SMALL)
         d.until(d.proving, "no job runs")
         answers = {}
         running = sorted(d.proving())[0]
@@ -131,7 +133,7 @@ class Life(DaemonTest):
         d.until(d.proving, "no job runs")
         d.signal(signal.SIGTERM)
         d.until(lambda: d.says("SIGTERM"), "the signal is not told")
-        late = d.cuzk("submit", *WINNING.words, "--id", "late")
+        late = d.cuzk("submit", *SMALL.words, "--id", "late")
         self.assertEqual(late.returncode, 6, late)
         d.signal(signal.SIGTERM)
         self.assertEqual(d.end(), 0)
@@ -156,7 +158,7 @@ class Reload(DaemonTest):
         self.assertIn("reload: gpus.gpu_workers_per_device takes a restart", log)
         status = d.answer("status")
         self.assertEqual(status["memory"]["total_bytes"], 3 << 30)
-        d.submit("one", WINNING)
+        d.submit("one", SMALL)
         d.wait("one")
         # Told again, as it still is not so; what was taken over is not.
         self.hup(d)
@@ -223,7 +225,7 @@ class Supervised(DaemonTest):
         self.assertIn("0 running", "".join(self.until(s, "STATUS=")))
         d.signal(signal.SIGHUP)
         self.assertIn("MONOTONIC_USEC=", "".join(self.until(s, "RELOADING=1")) + "".join(self.until(s, "READY=1")))
-        d.submit("one", WINNING)
+        d.submit("one", SMALL)
         d.wait("one")
         d.signal(signal.SIGTERM)
         self.until(s, "STOPPING=1")
@@ -321,7 +323,7 @@ class Surroundings(DaemonTest):
             self.refused(second, 6, "cannot start", "in use by another process", str(d.store), str(d.process.pid))
             second = Daemon(other, d.settings | {"store.path": f"{other}/jobs.db"})
             self.refused(second, 3, "cannot start", "cuzk.sock")
-        d.submit("one", WINNING)
+        d.submit("one", SMALL)
         self.assertEqual(d.wait("one")["state"], "completed")
 
     def test_socket_of_a_dead_daemon(self):
@@ -341,7 +343,7 @@ class Surroundings(DaemonTest):
 
     def test_damaged_store(self):
         d = self.daemon().start()
-        d.submit("one", WINNING)
+        d.submit("one", SMALL)
         d.wait("one")
         self.assertEqual(d.stop(), 0)
         sound = d.store.read_bytes()
@@ -409,7 +411,7 @@ class Surroundings(DaemonTest):
     def test_disk_full(self):
         """A clear state; what is there goes on; all is well when there is room again."""
         d = self.daemon().start()
-        d.submit("before", WINNING)
+        d.submit("before", SMALL)
         d.wait("before")
         sizes = [os.path.getsize(str(d.store) + end) for end in ("", "-wal")]
         unlimited = resource.prlimit(d.process.pid, resource.RLIMIT_FSIZE)
@@ -427,7 +429,7 @@ class Surroundings(DaemonTest):
         d = self.daemon({"store.path": f"{disk}/jobs.db"})
         d.store = disk / "jobs.db"
         d.start()
-        d.submit("before", WINNING)
+        d.submit("before", SMALL)
         d.wait("before")
         ballast = disk / "ballast"
         with open(ballast, "wb", buffering=0) as f, self.assertRaises(OSError):
@@ -439,7 +441,7 @@ class Surroundings(DaemonTest):
     def goes_through_it(self, d, make_room):
         refused = None
         for i in range(40):
-            p = d.cuzk("submit", *WINNING.words, "--id", f"full {i}")
+            p = d.cuzk("submit", *SMALL.words, "--id", f"full {i}")
             if p.returncode:
                 refused = json.loads(p.stdout)["error"]
                 break
@@ -449,7 +451,7 @@ class Surroundings(DaemonTest):
         self.assertTrue(d.answer("status")["trouble"])
         self.assertIn("before", d.jobs())
         make_room()
-        d.submit("after", WINNING)
+        d.submit("after", SMALL)
         self.assertEqual(d.wait("after")["state"], "completed")
         for k in range(i):
             self.assertEqual(d.wait(f"full {k}")["state"], "completed")
