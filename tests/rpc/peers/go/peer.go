@@ -1,7 +1,7 @@
-// A client of the older proving daemon in Go (grpc-go): all eight RPCs with the old contract, which is compiled at run
-// time.
+// A client of the older proving daemon in Go (grpc-go): all eight RPCs with the old contract, whose
+// descriptor is read at run time.
 //
-// usage: peer ADDRESS CONTRACT.proto DATA OUT.  As python/peer.py.
+// usage: peer ADDRESS CONTRACT DATA OUT.  As python/peer.py, but that CONTRACT is a FileDescriptorSet.
 package main
 
 import (
@@ -15,12 +15,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bufbuild/protocompile"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
@@ -112,10 +114,13 @@ func prove(submit fields) protoreflect.Message {
 func state(m protoreflect.Message) int { return int(get(m, "status").Enum()) }
 
 func connect(address, contract, data string) {
-	compiler := protocompile.Compiler{Resolver: &protocompile.SourceResolver{ImportPaths: []string{filepath.Dir(contract)}}}
-	files, err := compiler.Compile(context.Background(), filepath.Base(contract))
+	binary, err := os.ReadFile(contract)
 	check(err == nil, "contract: %v", err)
-	service = files[0].Services().ByName("ProvingEngine")
+	var set descriptorpb.FileDescriptorSet
+	check(proto.Unmarshal(binary, &set) == nil && len(set.File) == 1, "contract: not one file's descriptor")
+	file, err := protodesc.NewFile(set.File[0], nil)
+	check(err == nil, "contract: %v", err)
+	service = file.Services().ByName("ProvingEngine")
 	text, err := os.ReadFile(filepath.Join(data, "request.json"))
 	check(err == nil && json.Unmarshal(text, &request) == nil, "request: %v", err)
 	vanilla, err = os.ReadFile(filepath.Join(data, "vanilla-0.bin"))
