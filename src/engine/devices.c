@@ -270,6 +270,7 @@ static void taken_locked(attempt *a, engine_dev *d, lane *l) {
     a->device = d;
     a->on_device = true;
     d->in_hand++;
+    d->starving = false;
     snprintf(a->lane, sizeof a->lane, "%s", l->trace_name);
     attempt_permit_back_locked(a);
     a->wait = now - a->since;
@@ -409,16 +410,21 @@ void *device_lane(void *arg) {
     lane *l = arg;
     cuzk_engine *e = l->engine;
     engine_dev *d = l->device;
+    device_class cls = d->is_cpu ? CLASS_CPU : CLASS_DEVICE;
+    bool proved = false;
     pthread_mutex_lock(&e->lock);
     while (!e->stopping) {
         attempt *a = take_locked(e, d, l->critical_only);
         if (!a) {
+            if (proved && !l->critical_only && e->permits[cls]) d->starving = true;
+            proved = false;
             idle_locked(d, l);
             continue;
         }
         taken_locked(a, d, l);
         pthread_mutex_unlock(&e->lock);
         prove(e, a, d, l);
+        proved = true;
         pthread_mutex_lock(&e->lock);
     }
     l->left = true;

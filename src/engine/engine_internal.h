@@ -156,6 +156,7 @@ struct engine_dev {
     budget *memory; /* NULL for the CPU; it has no call-back: who gives bytes back bumps the generation */
     dev_resident *residents;
     unsigned in_hand; /* attempts that it has: started and not finished */
+    bool starving;    /* it has proved, found nothing to prove, and waits for a witness in the making */
     uint64_t memory_bytes, free_bytes;
     double short_since, short_until; /* others have its memory; 0: not now */
     double looked;                   /* when free_bytes was asked for */
@@ -231,6 +232,7 @@ struct cuzk_engine {
     size_t n_devices;
     attempt *queue, *pending;
     unsigned queued[DEVICE_CLASSES], permits[DEVICE_CLASSES], n_pending;
+    unsigned ahead[DEVICE_CLASSES]; /* permits that the devices have shown to need; 0: what schedule.c begins with */
     unsigned in_flight, peak_in_flight; /* synthesized, not yet given back by a device */
     lane *lanes;
     pthread_t watchdog, warmer;
@@ -328,6 +330,8 @@ void schedule_pick_locked(cuzk_engine *e, bool critical_only, pick *out);
  * will get them: it was refused several times although nothing was under way, so that what is missing is taken for
  * good, by pinned keys for example. */
 bool schedule_refused_locked(cuzk_engine *e, engine_job *j, uint64_t seen);
+/* Under the lock: a witness was made for the class, whose devices may have waited for it. */
+void schedule_made_locked(cuzk_engine *e, device_class cls);
 /* Under the lock: a partition of this job begins. */
 void schedule_began_locked(cuzk_engine *e, const engine_job *j);
 /* Under the lock: whether a goes before b. */

@@ -1,5 +1,5 @@
 /* A store in memory: see engine/store.h. Payloads and results are tracked buffers of class request; nothing outlives
- * the process. */
+ * the process. Jobs of equal content share one payload. */
 #include "engine/store.h"
 
 #include <limits.h>
@@ -15,11 +15,16 @@ typedef struct blob {
     buffer mapped;
 } blob;
 
+typedef struct shared_payload {
+    unsigned users; /* rows, under the store's lock */
+    size_t n_parts;
+    blob parts[];
+} shared_payload;
+
 typedef struct row {
     struct row *next;
     store_job job; /* its texts are owned */
-    blob *parts;
-    size_t n_parts;
+    shared_payload *payload;
     blob result;
     uint8_t *proofs; /* 192 bytes each, of proved partitions */
     bool *has;
@@ -51,15 +56,16 @@ static cuzk_status blob_fill(blob *out, const void *data, size_t n, cuzk_error *
     return CUZK_OK;
 }
 
-static void parts_free(row *r) {
-    for (size_t i = 0; i < r->n_parts; i++) blob_free(&r->parts[i]);
-    free(r->parts);
-    r->parts = NULL;
-    r->n_parts = 0;
+static void payload_give_locked(row *r) {
+    shared_payload *p = r->payload;
+    r->payload = NULL;
+    if (!p || --p->users) return;
+    for (size_t i = 0; i < p->n_parts; i++) blob_free(&p->parts[i]);
+    free(p);
 }
 
-static void row_free(row *r) {
-    parts_free(r);
+static void row_free_locked(row *r) {
+    payload_give_locked(r);
     blob_free(&r->result);
     free(r->proofs);
     free(r->has);
@@ -93,35 +99,71 @@ static bool texts_copy(store_job *j) {
     return j->request_id && j->kind && j->circuit;
 }
 
+static cuzk_bytes part_of(const cuzk_submission *from, size_t i) {
+    return i == 0 ? from->c1 : i == 1 ? from->request : from->vanilla[i - 2];
+}
+
+static bool is_equal(const shared_payload *p, const cuzk_submission *to) {
+    if (p->n_parts != 2 + to->n_vanilla) return false;
+    for (size_t i = 0; i < p->n_parts; i++) {
+        cuzk_bytes b = part_of(to, i);
+        if (p->parts[i].bytes != b.n || (b.n && memcmp(p->parts[i].data, b.data, b.n) != 0)) return false;
+    }
+    return true;
+}
+
+/* The payload of another job with the same content, if one has it still. */
+static void share(store_memory *m, row *r, const cuzk_submission *payload) {
+    pthread_mutex_lock(&m->lock);
+    for (const row *o = m->first; o && !r->payload; o = o->next) {
+        if (!o->payload || memcmp(o->job.digest, r->job.digest, sizeof o->job.digest) != 0) continue;
+        r->payload = o->payload;
+        r->payload->users++;
+    }
+    pthread_mutex_unlock(&m->lock);
+    if (!r->payload || is_equal(r->payload, payload)) return;
+    pthread_mutex_lock(&m->lock);
+    payload_give_locked(r);
+    pthread_mutex_unlock(&m->lock);
+}
+
+static cuzk_status copy(row *r, const cuzk_submission *payload, cuzk_error *err) {
+    size_t n = 2 + payload->n_vanilla;
+    shared_payload *p = calloc(1, sizeof *p + n * sizeof p->parts[0]);
+    if (!p) return cuzk_fail(err, CUZK_MEMORY, "no memory for a job");
+    r->payload = p;
+    p->users = 1;
+    for (; p->n_parts < n; p->n_parts++) {
+        cuzk_bytes b = part_of(payload, p->n_parts);
+        if (blob_fill(&p->parts[p->n_parts], b.data, b.n, err)) return err->status;
+    }
+    return CUZK_OK;
+}
+
 static cuzk_status put(store *s, const store_job *job, const cuzk_submission *payload, cuzk_error *err) {
     store_memory *m = (store_memory *)s;
     row *r = calloc(1, sizeof *r);
     if (!r) return cuzk_fail(err, CUZK_MEMORY, "no memory for a job");
     r->job = *job;
-    size_t n = 2 + payload->n_vanilla;
-    r->parts = calloc(n, sizeof *r->parts);
-    cuzk_status status = texts_copy(&r->job) && r->parts ? CUZK_OK : cuzk_fail(err, CUZK_MEMORY, "no memory for a job");
-    for (size_t i = 0; i < n && !status; i++) {
-        cuzk_bytes b = i == 0 ? payload->c1 : i == 1 ? payload->request : payload->vanilla[i - 2];
-        status = blob_fill(&r->parts[i], b.data, b.n, err);
-        r->n_parts = i + 1;
-    }
-    if (status) {
-        row_free(r);
-        return status;
-    }
+    cuzk_status status = texts_copy(&r->job) ? CUZK_OK : cuzk_fail(err, CUZK_MEMORY, "no memory for a job");
+    if (!status) share(m, r, payload);
+    if (!status && !r->payload) status = copy(r, payload, err);
     pthread_mutex_lock(&m->lock);
-    *(m->last ? &m->last->next : &m->first) = r;
-    m->last = r;
+    if (status) {
+        row_free_locked(r);
+    } else {
+        *(m->last ? &m->last->next : &m->first) = r;
+        m->last = r;
+    }
     pthread_mutex_unlock(&m->lock);
-    return CUZK_OK;
+    return status;
 }
 
 static cuzk_status payload_parts(store *s, uint64_t seq, size_t *parts, cuzk_error *err) {
     store_memory *m = (store_memory *)s;
     pthread_mutex_lock(&m->lock);
     const row *r = find_locked(m, seq);
-    *parts = r ? r->n_parts : 0;
+    *parts = r && r->payload ? r->payload->n_parts : 0;
     pthread_mutex_unlock(&m->lock);
     return r ? CUZK_OK : unknown(seq, err);
 }
@@ -132,8 +174,8 @@ static cuzk_status payload(store *s, uint64_t seq, size_t part, buffer *out, cuz
     memset(out, 0, sizeof *out);
     pthread_mutex_lock(&m->lock);
     const row *r = find_locked(m, seq);
-    if (r && part < r->n_parts)
-        status = fill(out, r->parts[part].data, r->parts[part].bytes, err);
+    if (r && r->payload && part < r->payload->n_parts)
+        status = fill(out, r->payload->parts[part].data, r->payload->parts[part].bytes, err);
     else
         status = unknown(seq, err);
     pthread_mutex_unlock(&m->lock);
@@ -154,7 +196,7 @@ static cuzk_status renew_locked(row *r, const store_job *job, cuzk_error *err) {
     r->job.kind = old.kind;
     r->job.circuit = circuit;
     free((char *)old.circuit);
-    if (is_over(job)) parts_free(r);
+    if (is_over(job)) payload_give_locked(r);
     return CUZK_OK;
 }
 
@@ -262,7 +304,7 @@ static cuzk_status purge(store *s, double before, uint64_t *gone, cuzk_error *er
         row *r = *at;
         if (is_over(&r->job) && r->job.finished <= before) {
             *at = r->next;
-            row_free(r);
+            row_free_locked(r);
             ++*gone;
             continue;
         }
@@ -283,7 +325,7 @@ static void close_store(store *s) {
     while (m->first) {
         row *r = m->first;
         m->first = r->next;
-        row_free(r);
+        row_free_locked(r);
     }
     pthread_mutex_destroy(&m->lock);
     free(m);

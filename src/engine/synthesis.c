@@ -124,6 +124,7 @@ static bool hand_over_locked(attempt *a, double seconds, reservation *early) {
     a->job->times.synthesis += seconds;
     a->synthesized = true;
     a->since = cpu_monotonic_seconds();
+    schedule_made_locked(e, a->cls);
     if (++e->in_flight > e->peak_in_flight) e->peak_in_flight = e->in_flight;
     if (e->fault_release_early) {
         *early = a->host;

@@ -398,11 +398,10 @@ static void critical_goes_first_on_the_cpu(void **state) {
     const uint64_t large = 32 << 10;
     cuzk_engine_options o = engine_case_options();
     load_warm(large);
-    o.synthesis_workers = 8; /* so that bytes are what the low ones wait for */
-    o.queue_depth = 16;
     o.request_bytes = 1 * mib;
     o.critical_bytes = engine_case_plan(1024, o.threads) + 4 * mib;
-    o.memory_bytes = o.request_bytes + o.critical_bytes + 2 * engine_case_plan(large, o.threads) + 12 * mib;
+    /* For one low proof and a bit, so that bytes are what the next waits for. */
+    o.memory_bytes = o.request_bytes + o.critical_bytes + engine_case_plan(large, o.threads) + 12 * mib;
     cuzk_engine *e = engine_case_start(&o, NULL, 0, NULL);
     load first = {.engine = e, .jobs = 1, .partitions = 1, .clients = 1, .bytes = 1024};
     load_run(&first);

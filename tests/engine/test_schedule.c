@@ -354,6 +354,44 @@ static void never_idle(void **state) {
     close_sim();
 }
 
+/* Most witnesses at once, made in so many milliseconds each by as many as 16 workers for a device that takes so many
+ * seconds; and the time of all. */
+static unsigned most_witnesses(unsigned witness_ms, double device_seconds, double *took) {
+    sim_options sim = slow(device_seconds);
+    cuzk_error err;
+    cuzk_engine_options o = engine_case_options();
+    o.synthesis_workers = 16;
+    o.queue_depth = 16;
+    open_sim(sim, o);
+    submit("warm", 1024, 1, 'w', CUZK_PRIORITY_NORMAL, 0);
+    engine_case_expect(engine, "warm", CUZK_JOB_COMPLETED, 1024, 1, 'w');
+    char *request = toy_request(1024, 40, 'a', -1, witness_ms);
+    cuzk_submission s = engine_case_toy("a", request);
+    double start = cpu_monotonic_seconds();
+    engine_case_submit(engine, &s, false);
+    free(request);
+    engine_case_expect(engine, "a", CUZK_JOB_COMPLETED, 1024, 40, 'a');
+    *took = cpu_monotonic_seconds() - start;
+    engine_view v;
+    assert_int_equal(engine_view_get(engine, &v, &err), CUZK_OK);
+    unsigned peak = v.peak_synthesized_in_flight;
+    engine_view_free(&v);
+    close_sim();
+    return peak;
+}
+
+/* Sixteen workers may make witnesses. A slow device gets no more than it needs; for a fast one more and more work. */
+static void workers_as_needed(void **state) {
+    (void)state;
+    double took;
+    unsigned waiting = most_witnesses(0, 0.02, &took);
+    print_message("slow device: at most %u witnesses, %.2f s\n", waiting, took);
+    assert_true(waiting <= 4); /* two made ahead, and what the device's lanes hold */
+    most_witnesses(500, 0.001, &took);
+    print_message("slow synthesis: 40 times 0.5 s in %.2f s\n", took);
+    assert_true(took < 40 * 0.5 / 3); /* two at a time would take 10 s */
+}
+
 /* Permits and reservations given back too early: witnesses pile up before the slow device, and the trace of the engine
  * shows it; as it is, their number is flat. */
 static unsigned pile(bool early) {
@@ -397,6 +435,7 @@ int main(void) {
         cmocka_unit_test(budget_shrinks_under_a_job),
         cmocka_unit_test(critical_goes_at_once),
         cmocka_unit_test(never_idle),
+        cmocka_unit_test(workers_as_needed),
         cmocka_unit_test(the_old_accident),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
