@@ -211,7 +211,7 @@ static void g1_add_pairs_vector(g1_msm_pair *pairs, size_t n, g1_product *produc
 }
 
 static void g1_msm_add_pairs(g1_msm_pair *pairs, size_t n, g1_product *products) {
-    if (n < 6) {
+    if (n < 11) { /* an inversion of eight is what a few products cost */
         g1_msm_add_pairs_plain(pairs, n, (fp *)products);
     } else {
         g1_add_pairs_vector(pairs, n, products);
