@@ -62,7 +62,8 @@ class Bench(cli_test.CliTest):
             left, right = float(r.get("x")), float(r.get("x")) + float(r.get("width"))
             self.assertTrue(109 <= left <= right <= 1181, (left, right))
         texts = [t.text for t in plot.iter(f"{svg}text")]
-        self.assertTrue(any(t.startswith("synthesis ") for t in texts) and any(t.startswith("cpu/") for t in texts), texts)
+        for lane in ("synthesis ", "cpu/", "finish "):
+            self.assertTrue(any(t.startswith(lane) for t in texts), texts)
 
     def test_sweep_of_made_up_sectors(self):
         out, temporary = self.tmp / "out", self.tmp / "temporary"

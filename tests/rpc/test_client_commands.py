@@ -110,8 +110,8 @@ def test_views(folder):
     shown = cuzk("jobs", plain=True).stdout
     assert "w 1" in shown and not re.search(r"\.[0-9]{7}", shown), shown
     # Times as people read them; numbers for programs.
-    assert re.search(r" age .*\n.*w 1 .* 20[0-9]{2}-[01][0-9]-[0-3][0-9] [0-2][0-9]:[0-5][0-9]:[0-5][0-9]  ([0-9]+ s|[0-9]+ min) ",
-                     shown), shown
+    assert re.search(r" age .*\n.*w 1 .* 20[0-9]{2}-[01][0-9]-[0-3][0-9] [0-2][0-9]:[0-5][0-9]:[0-5][0-9] "
+                     r" ([0-9]+ s|[0-9]+ min) ", shown), shown
     assert all(abs(time.time() - j["submitted"]) < 3600 for j in cuzk("jobs")["jobs"])
     # A job that is not there is refused in the same way, whatever is asked of it.
     for command in (("await", "nobody"), ("trace", "nobody", "--out", folder / "none.json")):
