@@ -93,7 +93,11 @@ void device_memory_give_locked(attempt *a) {
         a->resident = NULL;
     }
     budget_release(&a->dev);
-    if (a->on_device) a->device->in_hand--;
+    if (a->on_device) {
+        const cuzk_engine *e = a->engine;
+        bool lacks = --a->device->in_hand < e->o.device_workers;
+        if (lacks && !e->queued[a->cls] && e->permits[a->cls]) a->device->starving = true;
+    }
     a->on_device = false;
 }
 

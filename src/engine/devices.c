@@ -410,21 +410,16 @@ void *device_lane(void *arg) {
     lane *l = arg;
     cuzk_engine *e = l->engine;
     engine_dev *d = l->device;
-    device_class cls = d->is_cpu ? CLASS_CPU : CLASS_DEVICE;
-    bool proved = false;
     pthread_mutex_lock(&e->lock);
     while (!e->stopping) {
         attempt *a = take_locked(e, d, l->critical_only);
         if (!a) {
-            if (proved && !l->critical_only && e->permits[cls]) d->starving = true;
-            proved = false;
             idle_locked(d, l);
             continue;
         }
         taken_locked(a, d, l);
         pthread_mutex_unlock(&e->lock);
         prove(e, a, d, l);
-        proved = true;
         pthread_mutex_lock(&e->lock);
     }
     l->left = true;

@@ -156,7 +156,7 @@ struct engine_dev {
     budget *memory; /* NULL for the CPU; it has no call-back: who gives bytes back bumps the generation */
     dev_resident *residents;
     unsigned in_hand; /* attempts that it has: started and not finished */
-    bool starving;    /* it has proved, found nothing to prove, and waits for a witness in the making */
+    bool starving;    /* a proof was done before the next witness was made */
     uint64_t memory_bytes, free_bytes;
     double short_since, short_until; /* others have its memory; 0: not now */
     double looked;                   /* when free_bytes was asked for */
