@@ -3,8 +3,7 @@
 # CMake's own CUDA language does not know.
 #   CUZK_NVCC        nvcc; default: the PATH's, else build/cuda-venv's
 #   CUZK_CUDA_ARCHS  machine code for these, and PTX of the last; releases carry 80;86;89;90a;100;120
-#   CUZK_CUDA_QUICK  little optimised, with PTX of the same architecture as the machine code, in less
-#                    than half the time: to see that all of it compiles
+#   CUZK_CUDA_QUICK  little optimised, in half the time: to see that all of it compiles
 set(CUZK_CUDA_ARCHS "90a" CACHE STRING "compute capabilities of the CUDA module")
 option(CUZK_CUDA_QUICK "a CUDA module that is little optimised" OFF)
 file(GLOB venv_nvcc ${PROJECT_SOURCE_DIR}/build/cuda-venv/lib/python3*/site-packages/nvidia/cu13/bin/nvcc)
@@ -22,19 +21,12 @@ get_filename_component(cuda_root ${cuda_root} DIRECTORY)
 find_library(CUDART_STATIC cudart_static HINTS ${cuda_root}/lib ${cuda_root}/lib64 ${cuda_root}/targets/x86_64-linux/lib
              REQUIRED)
 
-# Machine code and PTX of one architecture share the longest pass of the compiler.
 set(cuda_gencode)
 foreach(arch ${CUZK_CUDA_ARCHS})
-    if(CUZK_CUDA_QUICK)
-        list(APPEND cuda_gencode -gencode=arch=compute_${arch},code=[sm_${arch},compute_${arch}])
-    else()
-        list(APPEND cuda_gencode -gencode=arch=compute_${arch},code=sm_${arch})
-    endif()
+    list(APPEND cuda_gencode -gencode=arch=compute_${arch},code=sm_${arch})
     string(REGEX REPLACE "[a-z]$" "" newest ${arch})
 endforeach()
-if(NOT CUZK_CUDA_QUICK)
-    list(APPEND cuda_gencode -gencode=arch=compute_${newest},code=compute_${newest})
-endif()
+list(APPEND cuda_gencode -gencode=arch=compute_${newest},code=compute_${newest})
 set(cuda_flags -std=c++17 -O3 -lineinfo ${cuda_gencode} -Xcompiler=-fPIC,-fvisibility=hidden,-Wall
     -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src)
 if(CUZK_CUDA_QUICK)
