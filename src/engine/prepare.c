@@ -72,10 +72,15 @@ static void make_plans(void *user, const shape *s) {
     }
 }
 
-static const circuit_plan *plan_find(cuzk_engine *e, const char *name) {
-    pthread_mutex_lock(&e->lock);
+static const circuit_plan *plan_find_locked(const cuzk_engine *e, const char *name) {
     const circuit_plan *p = e->plans;
     while (p && strcmp(p->circuit, name) != 0) p = p->next;
+    return p;
+}
+
+static const circuit_plan *plan_find(cuzk_engine *e, const char *name) {
+    pthread_mutex_lock(&e->lock);
+    const circuit_plan *p = plan_find_locked(e, name);
     pthread_mutex_unlock(&e->lock);
     return p;
 }
@@ -91,11 +96,16 @@ cuzk_status prepare_plan(cuzk_engine *e, const circuit *c, const circuit_plan **
         free(m.plan);
         return s;
     }
-    pthread_mutex_lock(&e->lock); /* two that made the same keep both: they are equal, and few */
-    m.plan->next = e->plans;
-    e->plans = m.plan;
+    pthread_mutex_lock(&e->lock);
+    *out = plan_find_locked(e, c->name); /* another may have made the same meanwhile; devices know keys by their plan */
+    if (*out) {
+        free(m.plan);
+    } else {
+        m.plan->next = e->plans;
+        e->plans = m.plan;
+        *out = m.plan;
+    }
     pthread_mutex_unlock(&e->lock);
-    *out = m.plan;
     return CUZK_OK;
 }
 

@@ -1,4 +1,5 @@
 /* Devices through the engine, on the simulated device: faults, wrong results, hanging, policies, memory, business. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -534,8 +535,44 @@ static void larger_than_beside_the_share(void **state) {
     close_engine();
 }
 
+static pthread_barrier_t together;
+
+static void *plan_in_thread(void *user) {
+    cuzk_error err;
+    const circuit_plan *plan = NULL;
+    pthread_barrier_wait(&together);
+    assert_int_equal(prepare_plan(engine, user, &plan, NULL, &err), CUZK_OK);
+    return (void *)(uintptr_t)plan;
+}
+
+/* Jobs of one circuit that are prepared at once share its plan: a device's room for its key is counted by it. */
+static void one_plan_a_circuit(void **state) {
+    (void)state;
+    enum { N = 8 };
+    open_engine(quick(1), true, engine_case_options());
+    pthread_barrier_init(&together, NULL, N);
+    for (uint64_t bytes = 1024; bytes <= 16384; bytes *= 2) {
+        circuit c;
+        cuzk_error err;
+        pthread_t threads[N];
+        void *first, *other;
+        assert_int_equal(circuit_open_kind(&c, &toy_kind, bytes, "", &err), CUZK_OK);
+        for (int i = 0; i < N; i++) assert_int_equal(pthread_create(&threads[i], NULL, plan_in_thread, &c), 0);
+        pthread_join(threads[0], &first);
+        assert_non_null(first);
+        for (int i = 1; i < N; i++) {
+            pthread_join(threads[i], &other);
+            assert_ptr_equal(first, other);
+        }
+        circuit_close(&c);
+    }
+    pthread_barrier_destroy(&together);
+    close_engine();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_plan_a_circuit),
         cmocka_unit_test(on_devices),
         cmocka_unit_test(dead_device),
         cmocka_unit_test(last_device_dies),
