@@ -265,6 +265,7 @@ static cuzk_status cuda_plan(unsigned device, const shape *s, unsigned threads, 
     unsigned sections = 0;
     uint32_t n_inputs = src.gpu.n_inputs, log2 = src.gpu.log2;
     uint64_t shape_bytes = api->shape_bytes(&src.gpu), proof_bytes = api->proof_bytes(&src.gpu);
+    uint64_t source_bytes = upload_tracked_bytes(src.made.bytes);
     shape_source_free(&src);
     if (!device_limit) st = stream_limit(device, &device_limit, err);
     if (st == CUZK_OK) st = stream_sections(&sections, &k, shape_bytes, proof_bytes, device_limit, err);
@@ -275,8 +276,11 @@ static cuzk_status cuda_plan(unsigned device, const shape *s, unsigned threads, 
     uint64_t pinned = 2 * stream_chunk_bytes(&k, sections, &out->chunks), pieces = upload_piece_bytes(s, threads);
     out->host_by_class[BUFFER_WITNESS] = upload_witness_bytes(s) + pieces + PENDING_BYTES;
     out->host_by_class[BUFFER_PINNED] = pinned;
-    /* The key goes up before a lazy witness's pieces do, and what is streamed of it, after them. */
-    out->host_bytes = out->host_by_class[BUFFER_WITNESS] - pieces + (pinned > pieces ? pinned : pieces);
+    out->host_by_class[BUFFER_SHAPE] = source_bytes;
+    /* The shape goes up before the key, the key before a lazy witness's pieces, and what is streamed of it after them.
+     */
+    uint64_t most = pinned > pieces ? pinned : pieces;
+    out->host_bytes = out->host_by_class[BUFFER_WITNESS] - pieces + (most > source_bytes ? most : source_bytes);
     if (!host_limit || out->host_bytes <= host_limit) return CUZK_OK;
     cuzk_fail(err, CUZK_MEMORY, "the proof does not fit the host memory limit");
     cuzk_fail_expected(err, "%" PRIu64 " bytes", out->host_bytes);

@@ -36,6 +36,8 @@ void resident_forget_key(unsigned device, const proving_key *key);
 /* The witness to an opened proof; on all threads of p when it is lazy. The cancel flag is looked at between pieces. */
 cuzk_status upload_witness(gpu_proof *proof, const witness *w, const shape *s, pool *p, const cuzk_control *control,
                            cuzk_error *err);
+/* What a buffer of so many bytes counts: whole pages. */
+uint64_t upload_tracked_bytes(uint64_t bytes);
 /* Tracked host bytes of a witness of this shape, and of the pieces in which a lazy one is made on its way. */
 uint64_t upload_witness_bytes(const shape *s);
 uint64_t upload_piece_bytes(const shape *s, unsigned threads);

@@ -21,7 +21,7 @@ static uint32_t piece_copies(const shape *s, uint64_t *bytes) {
     return (uint32_t)n;
 }
 
-static uint64_t pages(uint64_t bytes) {
+uint64_t upload_tracked_bytes(uint64_t bytes) {
     return (bytes + 4095) & ~(uint64_t)4095;
 }
 
@@ -30,14 +30,15 @@ static uint64_t bitmap_bytes(const shape *s) {
 }
 
 uint64_t upload_witness_bytes(const shape *s) {
-    return pages(shape_is_lazy(s) ? witness_lazy_bytes(s) : witness_bytes(s));
+    return upload_tracked_bytes(shape_is_lazy(s) ? witness_lazy_bytes(s) : witness_bytes(s));
 }
 
 uint64_t upload_piece_bytes(const shape *s, unsigned threads) {
     if (!shape_is_lazy(s)) return 0;
     uint64_t piece;
     piece_copies(s, &piece);
-    return pages(bitmap_bytes(s)) + 2 * pages(piece) + witness_each_copy_bytes(s, threads);
+    return upload_tracked_bytes(bitmap_bytes(s)) + 2 * upload_tracked_bytes(piece) +
+           witness_each_copy_bytes(s, threads);
 }
 
 cuzk_status upload_cancelled(const cuzk_control *control, cuzk_error *err) {
