@@ -95,8 +95,8 @@ void device_memory_give_locked(attempt *a) {
     budget_release(&a->dev);
     if (a->on_device) {
         const cuzk_engine *e = a->engine;
-        bool lacks = --a->device->in_hand < e->o.device_workers;
-        if (lacks && !e->queued[a->cls] && e->permits[a->cls]) a->device->starving = true;
+        bool lacks = --a->device->in_hand < e->o.device_workers && !e->queued[a->cls];
+        if (lacks && e->permits[a->cls] > e->loading[a->cls] && !a->abandoned) a->device->starving = true;
     }
     a->on_device = false;
 }

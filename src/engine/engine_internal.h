@@ -156,7 +156,7 @@ struct engine_dev {
     budget *memory; /* NULL for the CPU; it has no call-back: who gives bytes back bumps the generation */
     dev_resident *residents;
     unsigned in_hand; /* attempts that it has: started and not finished */
-    bool starving;    /* a proof was done before the next witness was made */
+    bool starving;    /* it had less in hand than it has workers before the next witness was made */
     uint64_t memory_bytes, free_bytes;
     double short_since, short_until; /* others have its memory; 0: not now */
     double looked;                   /* when free_bytes was asked for */
@@ -232,7 +232,8 @@ struct cuzk_engine {
     size_t n_devices;
     attempt *queue, *pending;
     unsigned queued[DEVICE_CLASSES], permits[DEVICE_CLASSES], n_pending;
-    unsigned ahead[DEVICE_CLASSES]; /* permits that the devices have shown to need; 0: what schedule.c begins with */
+    unsigned ahead[DEVICE_CLASSES];   /* permits that the devices have shown to need; 0: what schedule.c begins with */
+    unsigned loading[DEVICE_CLASSES]; /* attempts with a permit that wait for their key to be loaded */
     unsigned in_flight, peak_in_flight; /* synthesized, not yet given back by a device */
     lane *lanes;
     pthread_t watchdog, warmer;

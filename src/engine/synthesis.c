@@ -27,6 +27,7 @@ static cuzk_status take_bytes(attempt *a, uint64_t bytes, bool *again, cuzk_erro
     if (!loaded) {
         pthread_mutex_lock(&e->lock);
         j->loading = true;
+        e->loading[a->cls]++;
         e->taking[a->critical] = false;
         engine_changed_locked(e);
         pthread_mutex_unlock(&e->lock);
@@ -38,10 +39,12 @@ static cuzk_status take_bytes(attempt *a, uint64_t bytes, bool *again, cuzk_erro
     if (s == CUZK_MEMORY && *again) prepare_give_way(e, j);
     if (did) trace_record(e->events, TRACE_KEY_LOADED, j->seq, TRACE_NO_PARTITION, "");
     pthread_mutex_lock(&e->lock);
-    if (loaded)
+    if (loaded) {
         e->taking[a->critical] = false;
-    else
+    } else {
         j->loading = false;
+        e->loading[a->cls]--;
+    }
     if (!loaded && !s) j->times.key_load += cpu_monotonic_seconds() - start;
     pthread_mutex_unlock(&e->lock);
     return s;
