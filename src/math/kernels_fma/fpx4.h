@@ -104,7 +104,7 @@ static inline void fpx4_set(fpx4 *a, int lane, const fp *x) {
         uint64_t limb = x->l[bit / 64] >> bit % 64;
         if (bit % 64 > 16) limb |= x->l[bit / 64 + 1] << (64 - bit % 64);
         int64_t v = (int64_t)(limb & (int64_t)(UINT64_MAX >> 16)) + carry;
-        carry = v >> 47;
+        carry = (v + (INT64_C(1) << 47)) >> 48;
         if (j < 7) v -= carry * (INT64_C(1) << 48);
         all[j][lane] = (double)v;
     }

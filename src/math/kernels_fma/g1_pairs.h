@@ -56,7 +56,7 @@ static __attribute__((noinline)) void g1_unusual_denominators(g1_msm_pair *pairs
 static __attribute__((noinline)) unsigned g1_unusual_lanes(g1_msm_pair *pairs, fpx4 *d, fpx4 *slope) {
     unsigned lanes = 0;
     pairs[0].kind &= ~G1_UNUSUAL;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 3; i >= 0; i--) { /* a right point may be an earlier pair's left one */
         g1_msm_pair *p = &pairs[i];
         fp x, t;
         if (p->kind == g1_msm_ADD) {

@@ -29,8 +29,9 @@
  * stays below 2 LIMBS 2^(BITS-1) + 1.5 2^52 <= 2^53. A product's limbs are at most 2^(BITS-1) + 2^(52-BITS), its value
  * at most |a b| / R + 0.6 moduli.
  *
- * All this needs rounding to nearest (the default of every thread; nothing here or in the callers changes MXCSR) and a
- * compiler that keeps formulas as they are: no -ffast-math.
+ * All this needs rounding to nearest (a process begins with it, threads inherit it, nothing here or in the callers
+ * changes MXCSR; docs/api/README.md says it to programs that link the library) and a compiler that keeps formulas as they are:
+ * -ffp-contract=off and no -ffast-math.
  */
 
 typedef struct {
