@@ -151,7 +151,7 @@ static cuzk_status send_job(const args *a, bool prove, uint8_t **reply, size_t *
 
 static cuzk_status job_failed(const Cuzk__V1__AwaitProofResponse *r, cuzk_error *err) {
     const Cuzk__V1__Error *e = r->error;
-    bool known = e && e->code > 0 && e->code <= CUZK_INTERNAL;
+    bool known = e && e->code > 0 && e->code <= CUZK_STATUS_LAST;
     cuzk_fail(err, known ? (cuzk_status)e->code : CUZK_INTERNAL, "%s", e ? e->what : r->error_message);
     if (!e) return err->status;
     cuzk_fail_where(err, "%s", e->where);

@@ -160,6 +160,35 @@ level = "error"
     assert daemon.wait(30) == 0
 
 
+def test_too_large(folder):
+    """A job that fails later, for good: the client tells the daemon's own status."""
+    config = folder / "small.toml"
+    config.write_text(f"""
+[daemon]
+listen = "unix://{folder}/small"
+[keys]
+development = true
+[store]
+path = ""
+[memory]
+total_budget = "700MiB"
+[cache]
+folder = "{run.KEPT}/cache"
+[logging]
+level = "error"
+""")
+    daemon = subprocess.Popen([run.CUZK, "serve", "--config", config])
+    address = ["--addr", f"unix://{folder}/small"]
+    until = time.time() + 30
+    while subprocess.run([run.CUZK, "status", *address], capture_output=True).returncode and time.time() < until:
+        time.sleep(0.1)
+    e = error("prove", "porep", "--c1", DATA / "porep-2kib-a/c1.json", *address, "--out", folder / "no.bin", status=4,
+              name="CUZK_TOO_LARGE")
+    assert e["expected"] and e["found"], e
+    daemon.send_signal(signal.SIGTERM)
+    assert daemon.wait(30) == 0
+
+
 def test_unreachable(folder):
     e = error("status", "--addr", f"unix://{folder}/nothing", status=6, name="CUZK_UNREACHABLE")
     assert "cuzk serve" in e["hint"]
@@ -184,7 +213,8 @@ def main():
         daemon = run.start_daemon(folder, "")
         os.environ["CUZK_ADDR"] = f"unix://{folder}/s"
         try:
-            for test in (test_jobs, test_bad_jobs, test_waiting, test_views, test_keys, test_refused, test_unreachable):
+            for test in (test_jobs, test_bad_jobs, test_waiting, test_views, test_keys, test_refused, test_too_large,
+                         test_unreachable):
                 test(folder)
                 print(f"{test.__name__}: ok")
         finally:
