@@ -116,7 +116,7 @@ static void time_text(char *out, size_t n, double seconds) {
 static void put_job_for_people(json_out *o, const json_node *job) {
     char text[64];
     json_begin_object(o);
-    for (const json_node *m = job->first; m; m = m->next) {
+    for (const json_node *m = job->first; m && m->key; m = m->next) { /* an array's have none */
         double v = m->kind == JSON_NUMBER ? strtod(m->text, NULL) : 0;
         bool submitted = !strcmp(m->key, "submitted"), finished = !strcmp(m->key, "finished");
         json_put_key(o, m->key);
