@@ -23,8 +23,10 @@ typedef struct store_job { /* texts are borrowed for the call */
     uint64_t payload_bytes;
     cuzk_job_state state;
     unsigned partitions; /* 0: not known yet */
-    unsigned runs;    /* processes that have begun it and not stopped in good order: a job that kills its process is */
-    unsigned crashes; /* not begun for ever; those of them that died of a fault of the program */
+    /* Processes that have begun it and not stopped in good order, so that a job that kills its process is not begun for
+     * ever. */
+    unsigned runs;
+    unsigned crashes; /* those of them that died of a fault of the program */
     double finished;  /* since the epoch; 0 */
     cuzk_error error;
     cuzk_job_times times;
@@ -37,7 +39,7 @@ typedef struct store_ops {
     cuzk_status (*payload_parts)(store *s, uint64_t seq, size_t *parts, cuzk_error *err);
     cuzk_status (*payload)(store *s, uint64_t seq, size_t part, buffer *out, cuzk_error *err);
     /* State, circuit, partitions, runs, crashes, error, times, finished are updated. A finished job's payload is
-     * dropped. */
+     * dropped: at once as far as others see, its bytes perhaps later. */
     cuzk_status (*update)(store *s, const store_job *job, cuzk_error *err);
     /* One verified proof, or the whole result (partition UINT_MAX) with the state COMPLETED in one step. */
     cuzk_status (*put_proof)(store *s, uint64_t seq, unsigned partition, const uint8_t proof[192], cuzk_error *err);

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +33,14 @@ typedef struct sqlite_store {
     char *path;
     int lock_fd;
     db write, read;
-    uint64_t left[LEFT_MAX]; /* jobs of which something could not be removed; by whoever has `write` */
+    uint64_t left[LEFT_MAX]; /* jobs that did not arrive and could not be removed; by whoever has `write` */
     size_t n_left;
+    pthread_t dropper; /* drops the rests of large inputs, so that nobody waits for that */
+    bool has_dropper;
+    pthread_mutex_t drop_lock;
+    pthread_cond_t drop_wake;
+    bool drop_wanted;
+    atomic_bool closing; /* set with drop_lock */
 } sqlite_store;
 
 static sqlite_store *of(store *s) {
@@ -78,19 +85,16 @@ static cuzk_status drop_some(db *d, uint64_t seq, bool *more, cuzk_error *err) {
     return db_run(d, err, action, "DELETE FROM payload WHERE seq = ?", "i", whole(seq));
 }
 
-/* In as many transactions as it takes. Its row in the table payload goes last, so that a rest is found. */
-static cuzk_status drop_rest(db *d, uint64_t seq, cuzk_error *err) {
-    for (bool more = true; more;) {
-        cuzk_status s = db_begin(d, err);
-        if (s == CUZK_OK) s = db_end(d, drop_some(d, seq, &more, err), err);
-        if (s != CUZK_OK) return s;
-    }
-    return CUZK_OK;
+/* The same as a transaction. A job's rows in the table payload go last, so that a rest is found. */
+static cuzk_status drop_step(db *d, uint64_t seq, bool *more, cuzk_error *err) {
+    cuzk_status s = db_begin(d, err);
+    return s == CUZK_OK ? db_end(d, drop_some(d, seq, more, err), err) : s;
 }
 
 /* A job that did not arrive, if a row of it is there. */
 static cuzk_status remove_job(db *d, uint64_t seq, cuzk_error *err) {
-    cuzk_status s = drop_rest(d, seq, err);
+    cuzk_status s = CUZK_OK;
+    for (bool more = true; s == CUZK_OK && more;) s = drop_step(d, seq, &more, err);
     if (s == CUZK_OK) s = db_begin(d, err);
     if (s != CUZK_OK) return s;
     s = db_run(d, err, "cannot remove a job that did not arrive", "DELETE FROM job WHERE seq = ? AND state = ?", "ii",
@@ -106,7 +110,7 @@ static void left_behind(sqlite_store *s, uint64_t seq) {
 
 /* What could not be removed before. */
 static cuzk_status remove_left(sqlite_store *s, cuzk_error *err) {
-    for (;;) {
+    while (!atomic_load(&s->closing)) {
         db_enter(&s->write);
         uint64_t seq = s->n_left ? s->left[s->n_left - 1] : 0;
         db_leave(&s->write);
@@ -118,30 +122,97 @@ static cuzk_status remove_left(sqlite_store *s, cuzk_error *err) {
             if (s->left[i] == seq) s->left[i] = s->left[--s->n_left];
         db_leave(&s->write);
     }
+    return CUZK_OK;
+}
+
+/* *seq: the job that the statement finds; 0: none. */
+static cuzk_status find_leftover(db *d, const char *sql, int64_t from, int64_t to, uint64_t *seq, cuzk_error *err) {
+    static const char action[] = "cannot find what was left behind";
+    sqlite3_stmt *statement;
+    bool got = false;
+    *seq = 0;
+    db_enter(d);
+    cuzk_status s = db_prepare(d, &statement, err, action, sql, "ii", from, to);
+    if (s == CUZK_OK) s = db_next(d, &statement, &got, action, err);
+    if (s == CUZK_OK && got) {
+        *seq = (uint64_t)sqlite3_column_int64(statement, 0);
+        sqlite3_finalize(statement);
+    }
+    db_leave(d);
+    return s;
+}
+
+static cuzk_status find_ended(db *d, uint64_t *seq, cuzk_error *err) {
+    return find_leftover(d, "SELECT seq FROM payload JOIN job USING (seq) WHERE state BETWEEN ? AND ? LIMIT 1",
+                         CUZK_JOB_COMPLETED, CUZK_JOB_CANCELLED, seq, err);
+}
+
+/* While nobody puts any. */
+static cuzk_status find_arriving(db *d, uint64_t *seq, cuzk_error *err) {
+    return find_leftover(d, "SELECT seq FROM job WHERE state BETWEEN ? AND ? LIMIT 1", ARRIVING, ARRIVING, seq, err);
 }
 
 /* At the start: what deaths and full disks left of jobs that did not arrive, and of inputs of jobs that have ended. */
 static cuzk_status remove_leftovers(sqlite_store *s, cuzk_error *err) {
-    static const char action[] = "cannot remove what was left behind";
-    db *d = &s->write;
-    cuzk_status status = CUZK_OK;
-    for (bool got = true; status == CUZK_OK && got;) {
-        sqlite3_stmt *statement;
-        int64_t seq = 0;
-        db_enter(d);
-        status = db_prepare(d, &statement, err, action,
-                            "SELECT seq FROM job WHERE state = ?"
-                            " UNION SELECT seq FROM payload JOIN job USING (seq) WHERE state BETWEEN ? AND ? LIMIT 1",
-                            "iii", (int64_t)ARRIVING, (int64_t)CUZK_JOB_COMPLETED, (int64_t)CUZK_JOB_CANCELLED);
-        if (status == CUZK_OK) status = db_next(d, &statement, &got, action, err);
-        if (status == CUZK_OK && got) {
-            seq = sqlite3_column_int64(statement, 0);
-            sqlite3_finalize(statement);
-        }
-        db_leave(d);
-        if (status == CUZK_OK && got) status = remove_job(d, (uint64_t)seq, err);
-    }
+    uint64_t seq = 0;
+    cuzk_status status;
+    do {
+        status = find_arriving(&s->write, &seq, err);
+        if (status == CUZK_OK && !seq) status = find_ended(&s->write, &seq, err);
+        if (status == CUZK_OK && seq) status = remove_job(&s->write, seq, err);
+    } while (status == CUZK_OK && seq);
     return status == CUZK_DISK || status == CUZK_IO ? CUZK_OK : status; /* it stays until the next start */
+}
+
+/* What a failure leaves, the next call or the next start finds. */
+static void drop_inputs(sqlite_store *s) {
+    cuzk_error ignored;
+    uint64_t seq = 0;
+    bool more;
+    if (remove_left(s, &ignored)) return;
+    do {
+        if (find_ended(&s->write, &seq, &ignored) || !seq) return;
+        for (more = true; more && !atomic_load(&s->closing);)
+            if (drop_step(&s->write, seq, &more, &ignored)) return;
+    } while (!atomic_load(&s->closing));
+}
+
+static void *drop_lane(void *user) {
+    sqlite_store *s = user;
+    pthread_mutex_lock(&s->drop_lock);
+    while (!atomic_load(&s->closing)) {
+        if (!s->drop_wanted) {
+            pthread_cond_wait(&s->drop_wake, &s->drop_lock);
+            continue;
+        }
+        s->drop_wanted = false;
+        pthread_mutex_unlock(&s->drop_lock);
+        drop_inputs(s);
+        pthread_mutex_lock(&s->drop_lock);
+    }
+    pthread_mutex_unlock(&s->drop_lock);
+    return NULL;
+}
+
+static void drop_later(sqlite_store *s) {
+    pthread_mutex_lock(&s->drop_lock);
+    s->drop_wanted = true;
+    pthread_cond_signal(&s->drop_wake);
+    pthread_mutex_unlock(&s->drop_lock);
+}
+
+static cuzk_status start_dropper(sqlite_store *s, cuzk_error *err) {
+    int rc = pthread_create(&s->dropper, NULL, drop_lane, s);
+    s->has_dropper = rc == 0;
+    return rc ? cuzk_fail_errno(err, rc, NULL, "cannot start a thread") : CUZK_OK;
+}
+
+static void stop_dropper(sqlite_store *s) {
+    pthread_mutex_lock(&s->drop_lock);
+    atomic_store(&s->closing, true);
+    pthread_cond_signal(&s->drop_wake);
+    pthread_mutex_unlock(&s->drop_lock);
+    if (s->has_dropper) pthread_join(s->dropper, NULL);
 }
 
 /* ---- jobs and payloads ---- */
@@ -201,7 +272,10 @@ static cuzk_status put_all(arrival *a, const cuzk_submission *payload, cuzk_erro
     cuzk_status s = db_begin(a->d, err);
     if (s != CUZK_OK) return s;
     if (a->in_steps) row.state = ARRIVING;
-    s = put_row(a->d, &row, err);
+    /* A start that could not remove what did not arrive does not show it: its number may be given out again. */
+    s = db_run(a->d, err, "cannot keep a job", "DELETE FROM job WHERE seq = ? AND state = ?", "ii", whole(row.seq),
+               (int64_t)ARRIVING);
+    if (s == CUZK_OK) s = put_row(a->d, &row, err);
     if (s != CUZK_OK) return db_end(a->d, s, err);
     if (put_part(a, 0, payload->c1, err) || put_part(a, 1, payload->request, err)) return err->status;
     for (size_t i = 0; i < payload->n_vanilla; i++)
@@ -233,8 +307,9 @@ static cuzk_status payload_parts(store *base, uint64_t seq, size_t *parts, cuzk_
     bool got = false;
     *parts = 0;
     db_enter(d);
-    cuzk_status s =
-        db_prepare(d, &statement, err, action, "SELECT count(*) FROM payload WHERE seq = ?", "i", whole(seq));
+    cuzk_status s = db_prepare(d, &statement, err, action,
+                               "SELECT count(*) FROM payload JOIN job USING (seq) WHERE seq = ? AND state < ?", "ii",
+                               whole(seq), (int64_t)CUZK_JOB_COMPLETED);
     if (s == CUZK_OK) s = db_next(d, &statement, &got, action, err);
     if (s == CUZK_OK && got) {
         *parts = (size_t)sqlite3_column_int64(statement, 0);
@@ -328,12 +403,6 @@ static cuzk_status drop_work(db *d, uint64_t seq, bool *more, cuzk_error *err) {
     return s == CUZK_OK ? drop_some(d, seq, more, err) : s;
 }
 
-/* The end is kept: what is left of a large input goes in steps, or later. */
-static void drop_later(sqlite_store *s, uint64_t seq) {
-    cuzk_error ignored;
-    if (drop_rest(&s->write, seq, &ignored)) left_behind(s, seq);
-}
-
 static cuzk_status update(store *base, const store_job *job, cuzk_error *err) {
     db *d = &of(base)->write;
     bool more = false;
@@ -342,7 +411,7 @@ static cuzk_status update(store *base, const store_job *job, cuzk_error *err) {
     s = update_row(d, job, err);
     if (s == CUZK_OK && has_ended(job->state)) s = drop_work(d, job->seq, &more, err);
     s = db_end(d, s, err);
-    if (s == CUZK_OK && more) drop_later(of(base), job->seq);
+    if (s == CUZK_OK && more) drop_later(of(base));
     return s;
 }
 
@@ -367,7 +436,7 @@ static cuzk_status complete(store *base, const store_job *job, const uint8_t *pr
                    (const void *)proofs, bytes);
     if (s == CUZK_OK) s = drop_work(d, job->seq, &more, err);
     s = db_end(d, s, err);
-    if (s == CUZK_OK && more) drop_later(of(base), job->seq);
+    if (s == CUZK_OK && more) drop_later(of(base));
     return s;
 }
 
@@ -511,7 +580,7 @@ static cuzk_status purge(store *base, double before, uint64_t *gone, cuzk_error 
     s = db_run(d, err, action, "DELETE FROM job WHERE finished > 0 AND finished < ?", "d", before);
     if (s == CUZK_OK) *gone = (uint64_t)sqlite3_changes64(d->handle);
     s = db_end(d, s, err);
-    if (s == CUZK_OK) s = remove_left(of(base), err);
+    drop_later(of(base)); /* what could not be dropped before */
     /* Dropped payloads leave free pages; a bounded number of them goes back to the file system each time. */
     snprintf(text, sizeof text, "PRAGMA incremental_vacuum(%d)", VACUUM_PAGES);
     for (int i = 0; i < VACUUM_STEPS && s == CUZK_OK; i++) {
@@ -528,9 +597,12 @@ static cuzk_status probe(store *base, cuzk_error *err) {
 
 static void close_store(store *base) {
     sqlite_store *s = of(base);
+    stop_dropper(s);
     db_close(&s->read);
     db_close(&s->write); /* the last connection: what is in the log goes into the database */
     file_unlock(s->lock_fd);
+    pthread_cond_destroy(&s->drop_wake);
+    pthread_mutex_destroy(&s->drop_lock);
     free(s->path);
     free(s);
 }
@@ -614,10 +686,14 @@ cuzk_status store_sqlite_open(store **out, const char *path, cuzk_error *err) {
     if (!s) return cuzk_fail(err, CUZK_MEMORY, "no memory for the job store");
     s->base.ops = &ops;
     s->lock_fd = -1;
+    pthread_mutex_init(&s->drop_lock, NULL);
+    pthread_cond_init(&s->drop_wake, NULL);
+    atomic_init(&s->closing, false);
     cuzk_status status = make_folder_of(path, err);
     if (status == CUZK_OK) status = make_file(s, path, err);
     if (status == CUZK_OK) status = take_lock(s, err);
     if (status == CUZK_OK) status = set_up(s, err);
+    if (status == CUZK_OK) status = start_dropper(s, err);
     if (status != CUZK_OK) {
         close_store(&s->base);
         return status;

@@ -665,6 +665,62 @@ static void rest_of_an_input(void **state) {
     s->ops->close(s);
 }
 
+/* What goes later does so within a minute. */
+static void comes_to(sqlite3 *db, const char *sql, int64_t wanted) {
+    for (int i = 0; i < 6000 && number_in(db, sql) != wanted; i++) usleep(10000);
+    assert_int_equal(number_in(db, sql), wanted);
+}
+
+/* The end of a job with a large input is told when it is kept: its input goes after that, while the store is open. */
+static void end_before_drop(void **state) {
+    (void)state;
+    const size_t n = 96u << 20;
+    store *s = must_open();
+    sqlite3 *db;
+    buffer large;
+    OK(buffer_alloc(&large, BUFFER_REQUEST, n, &err));
+    memset(large.data, 'x', n);
+    store_job j = job_of(1);
+    cuzk_submission payload = {.size = sizeof payload, .kind = j.kind, .c1 = {large.data, n}};
+    OK(s->ops->put(s, &j, &payload, &err));
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    sqlite3_busy_timeout(db, 10000);
+    j.state = CUZK_JOB_COMPLETED;
+    j.finished = 1;
+    OK(s->ops->complete(s, &j, (const uint8_t *)"proof", 5, &err));
+    assert_true(number_in(db, "SELECT count(*) FROM payload_piece") > 0); /* nobody waited for them to go */
+    comes_to(db, "SELECT count(*) FROM payload_piece", 0);
+    comes_to(db, "SELECT count(*) FROM payload", 0);
+    sqlite3_close(db);
+    s->ops->close(s);
+    buffer_free(&large);
+}
+
+/* The number of a job that did not arrive and could not be removed is free. */
+static void number_of_leftover(void **state) {
+    (void)state;
+    fill(1);
+    sqlite3 *db;
+    store *s = must_open();
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    sqlite3_busy_timeout(db, 10000);
+    static const char leave[] =
+        "INSERT INTO job SELECT 2, request_id, kind, circuit, digest, sector_bytes, priority,"
+        " policy, submitted, deadline, payload_bytes, 0, partitions, runs, finished,"
+        " error_status, error_what, error_where, error_expected, error_found, error_hint,"
+        " queue_wait, key_load, vanilla_check, synthesis, device_wait, device, finish, verify,"
+        " total, crashes FROM job WHERE seq = 1;"
+        "INSERT INTO payload VALUES (2, 0, 3); INSERT INTO payload_piece VALUES (2, 0, 0, x'6f6c64')";
+    assert_int_equal(sqlite3_exec(db, leave, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    store_job j = job_of(2);
+    OK(put_text(s, &j, "one", "two", &err));
+    part_is(s, 2, 0, "one");
+    j = job_of(1); /* one that is there is not overwritten */
+    assert_int_not_equal(put_text(s, &j, "three", "four", &err), CUZK_OK);
+    s->ops->close(s);
+}
+
 /* A disk that is full in the middle of a large input, and nothing can be removed then: it goes when there is room. */
 static void full_while_large_comes(void **state) {
     (void)state;
@@ -690,15 +746,17 @@ static void full_while_large_comes(void **state) {
     assert_int_equal(x.n, 1);
     sqlite3 *db;
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(number_in(db, "SELECT count(*) FROM payload_piece WHERE seq = 10"), 0);
-    assert_int_equal(number_in(db, "SELECT count(*) FROM job"), 1);
-    sqlite3_close(db);
+    comes_to(db, "SELECT count(*) FROM payload_piece WHERE seq = 10", 0);
+    comes_to(db, "SELECT count(*) FROM job", 1);
     OK(s->ops->put(s, &j, &payload, &err));
     j.state = CUZK_JOB_FAILED;
     j.finished = 1;
     OK(s->ops->update(s, &j, &err));
     size_t parts;
     assert_int_not_equal(s->ops->payload_parts(s, 10, &parts, &err), CUZK_OK);
+    comes_to(db, "SELECT count(*) FROM payload_piece WHERE seq = 10", 0);
+    comes_to(db, "SELECT count(*) FROM payload WHERE seq = 10", 0);
+    sqlite3_close(db);
     s->ops->close(s);
     signal(SIGXFSZ, handler);
     buffer_free(&large);
@@ -737,6 +795,8 @@ int main(void) {
                                        TEST(small_beside_large),
                                        TEST(death_while_large_comes),
                                        TEST(rest_of_an_input),
+                                       TEST(end_before_drop),
+                                       TEST(number_of_leftover),
                                        TEST(full_while_large_comes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
