@@ -145,15 +145,16 @@ static cuzk_status memory_payload_fits_locked(cuzk_engine *e, const engine_job *
     if (!e->store_is_memory) return CUZK_OK;
     uint64_t most = e->o.request_bytes / 2;
     if (j->payload_bytes <= most && e->memory_payloads <= most - j->payload_bytes) return CUZK_OK;
-    if (j->payload_bytes > most)
+    bool never = j->payload_bytes > most;
+    if (never)
         cuzk_fail(err, CUZK_TOO_LARGE, "the input is larger than the room in memory for inputs that wait");
     else
         cuzk_fail(err, CUZK_MEMORY, "too many inputs wait in memory");
     cuzk_fail_expected(err, "at most %llu bytes in all", (unsigned long long)most);
     cuzk_fail_found(err, "%llu bytes, and %llu more", (unsigned long long)e->memory_payloads,
                     (unsigned long long)j->payload_bytes);
-    return cuzk_fail_hint(
-        err, "submit it again when jobs have ended, raise request_bytes, or give the engine a store on disk");
+    return cuzk_fail_hint(err, "%sraise request_bytes, or give the engine a store on disk",
+                          never ? "" : "submit it again when jobs have ended, ");
 }
 
 /* Under the lock: the job of this id that an equal submission joins; waits while it arrives. *superseded: used. */

@@ -450,10 +450,12 @@ static void inputs_wait_in_their_room(void **state) {
     engine_request_done(engine, 4 * mib);
     s.request_id = "b";
     assert_int_equal(cuzk_engine_submit(engine, &s, &ticket, &err), CUZK_MEMORY);
+    assert_non_null(strstr(err.hint, "submit it again"));
     char *larger = calloc(1, 5 * mib);
     cuzk_submission never = s;
     never.request = (cuzk_bytes){larger, 5 * mib};
     assert_int_equal(cuzk_engine_submit(engine, &never, &ticket, &err), CUZK_TOO_LARGE);
+    assert_null(strstr(err.hint, "again"));
     free(larger);
     assert_int_equal(cuzk_engine_cancel(engine, "a", &there, &err), CUZK_OK);
     assert_true(engine_request_try(engine, 8 * mib));
