@@ -36,7 +36,7 @@ typedef struct device_plan {
     uint64_t host_bytes, device_bytes, shared_bytes /* of device_bytes */;
     uint64_t making_bytes; /* beside shared_bytes, while the device makes a development key */
     bool whole;            /* the key lies on the device as a whole */
-    cuzk_status why;
+    cuzk_error why;
 } device_plan;
 
 /* What proofs of a circuit need; made once, kept until the engine ends. */
@@ -193,6 +193,7 @@ struct cuzk_engine {
     const circuit_kind **kinds;
     size_t n_kinds;
     bool fault_release_early, crashed;
+    bool death_unnoted;   /* the store could not take all */
     bool keys_on_devices; /* development keys are made by devices, unless they are there as files */
     cuzk_context *context;
     budget *host;

@@ -56,20 +56,29 @@ static void make_plans(void *user, const shape *s) {
         const engine_dev *d = &m->e->devices[i];
         device_plan *out = &m->plan->on[i];
         prove_plan plan;
-        cuzk_error err;
         uint64_t whole = 0;
         if (shape_is_lazy(s) && !d->b->lazy_witness)
             whole = witness_lazy_bytes(s) + witness_each_copy_bytes(s, threads);
         memset(&plan, 0, sizeof plan);
-        out->why = d->b->plan(d->number, s, threads, 0, 0, &plan, &err);
-        out->made = out->why == CUZK_OK;
+        out->made = d->b->plan(d->number, s, threads, 0, 0, &plan, &out->why) == CUZK_OK;
         out->host_bytes = plan.host_bytes + whole;
         out->device_bytes = plan.device_bytes;
         out->shared_bytes = plan.device_shared_bytes;
         out->making_bytes = plan.device_making_bytes;
         out->whole = plan.chunks == 1;
-        if (!out->made) log_warn("%s makes no proofs of %s: %s", d->id, m->plan->circuit, err.what);
+        if (!out->made) log_warn("%s makes no proofs of %s: %s", d->id, m->plan->circuit, out->why.what);
     }
+}
+
+/* Host memory that was short passes: such plans are not kept. */
+static cuzk_status plans_lacked_memory(const cuzk_engine *e, const circuit_plan *plan, cuzk_error *err) {
+    for (size_t i = 0; i < e->n_devices; i++) {
+        const device_plan *d = &plan->on[i];
+        if (d->made || d->why.status != CUZK_MEMORY) continue;
+        *err = d->why;
+        return cuzk_fail_within(err, "%s", e->devices[i].id);
+    }
+    return CUZK_OK;
 }
 
 static const circuit_plan *plan_find_locked(const cuzk_engine *e, const char *name) {
@@ -92,6 +101,7 @@ cuzk_status prepare_plan(cuzk_engine *e, const circuit *c, const circuit_plan **
     if (!m.plan) return cuzk_fail(err, CUZK_MEMORY, "no memory for a plan");
     snprintf(m.plan->circuit, sizeof m.plan->circuit, "%s", c->name);
     cuzk_status s = resources_need(e->keys, c, &m.plan->need, make_plans, &m, control, err);
+    if (!s) s = plans_lacked_memory(e, m.plan, err);
     if (s) {
         free(m.plan);
         return s;
@@ -154,8 +164,9 @@ static cuzk_status find_fits(cuzk_engine *e, const engine_job *j, prepared *p, c
         const device_plan *plan = &p->plan->on[i];
         if (d->is_cpu ? policy == CUZK_REQUIRE_GPU : policy == CUZK_CPU) continue;
         if (!plan->made) {
-            cuzk_status why = plan->why == CUZK_MEMORY ? CUZK_TOO_LARGE : plan->why; /* asked without limits */
-            if (!s) s = cuzk_fail(err, why, "%s cannot make proofs of %s", d->id, p->plan->circuit);
+            if (s) continue;
+            *err = plan->why;
+            s = cuzk_fail_within(err, "%s", d->id);
             continue;
         }
         uint64_t need = plan->host_bytes + fixed, on_device = device_memory_most(plan, made);

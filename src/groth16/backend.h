@@ -62,7 +62,8 @@ typedef struct backend {
     bool lazy_witness; /* prove_start takes a lazy witness; for others groth16_prove makes it whole before */
     unsigned (*device_count)(void);
     cuzk_status (*device_info)(unsigned device, backend_device_info *out, cuzk_error *err);
-    /* Counts alone are enough to plan (no key needed). */
+    /* Counts alone are enough to plan (no key needed). MEMORY: a limit is too small, or there is no memory for
+     * planning; TOO_LARGE: the device itself is too small (no device_limit was given). */
     cuzk_status (*plan)(unsigned device, const shape *s, unsigned threads, uint64_t host_limit, uint64_t device_limit,
                         prove_plan *out, cuzk_error *err);
     cuzk_status (*prove_start)(unsigned device, pending_proof **out, prove_request *req, pool *p,

@@ -100,8 +100,10 @@ static void limits(void **state) {
     pending_proof *p;
     backend_cuda_evict();
     backend_cuda_limit_memory(0, base - 1);
-    assert_int_equal(cuda->plan(0, c.shape, 1, 0, 0, &plan, &err), CUZK_MEMORY);
+    assert_int_equal(cuda->plan(0, c.shape, 1, 0, 0, &plan, &err), CUZK_TOO_LARGE);
+    assert_int_equal(err.status, CUZK_TOO_LARGE);
     assert_non_null(strstr(err.found, "2999"));
+    assert_int_equal(cuda->plan(0, c.shape, 1, 0, 1000, &plan, &err), CUZK_MEMORY); /* a limit of the caller's */
     assert_int_equal(begin(&c, &p, NULL), CUZK_MEMORY);
     backend_cuda_limit_memory(0, 0);
     assert_int_equal(cuda->plan(0, c.shape, 1, 1000, 0, &plan, &err), CUZK_MEMORY); /* host */

@@ -427,7 +427,8 @@ static void streamed(const backend *gpu) {
         }
     }
     backend_cuda_limit_memory(0, nothing / 2);
-    check(gpu->plan(0, c.shape, 1, 0, 0, &plan, &err) == CUZK_MEMORY, "a limit too small even for that", nothing / 2);
+    check(gpu->plan(0, c.shape, 1, 0, 0, &plan, &err) == CUZK_TOO_LARGE, "a limit too small even for that",
+          nothing / 2);
     printf("      %s: %s, %s\n", err.what, err.expected, err.found);
     check(try_proof(gpu, &c, &r, &s, false, NULL, got) == CUZK_MEMORY, "and the proof is refused", 0);
     backend_cuda_limit_memory(0, 0);

@@ -338,6 +338,48 @@ static void count_forgotten(unsigned device, const proving_key *key) {
     atomic_fetch_add(&keys_forgotten, 1);
 }
 
+static atomic_uint plans_refused;
+
+static cuzk_status refused_plan(unsigned device, const shape *s, unsigned threads, uint64_t host_limit,
+                                uint64_t device_limit, prove_plan *out, cuzk_error *err) {
+    if (atomic_fetch_add(&plans_refused, 1) == 0) return cuzk_fail(err, CUZK_MEMORY, "no memory to plan");
+    if (atomic_load(&plans_refused) > 2) return shared_plan(device, s, threads, host_limit, device_limit, out, err);
+    cuzk_fail(err, CUZK_TOO_LARGE, "the proof does not fit the device");
+    cuzk_fail_expected(err, "2000 bytes");
+    return cuzk_fail_found(err, "a limit of 1000 bytes");
+}
+
+/* What passes is asked again for the next job; what does not is told as the device said it, and kept. */
+static void plan_refused(void **state) {
+    (void)state;
+    backend b = *backend_cpu();
+    b.name = "refuses";
+    b.own_machine = false;
+    b.plan = refused_plan;
+    b.device_info = shared_info;
+    engine_device d = {&b, 0, false};
+    cuzk_engine_options o = engine_case_options();
+    atomic_store(&plans_refused, 0);
+    engine = engine_case_start(&o, &d, 1, NULL);
+    static const cuzk_status wanted[] = {CUZK_MEMORY, CUZK_TOO_LARGE, CUZK_TOO_LARGE};
+    for (unsigned i = 0; i < 3; i++) {
+        char id[8];
+        cuzk_job_result r;
+        cuzk_error err;
+        snprintf(id, sizeof id, "%u", i);
+        submit(id, 1, 4, CUZK_REQUIRE_GPU);
+        assert_int_equal(cuzk_engine_await(engine, id, 60, &r, &err), CUZK_OK);
+        assert_int_equal(r.state, CUZK_JOB_FAILED);
+        assert_int_equal(r.error.status, wanted[i]);
+        assert_non_null(strstr(r.error.where, "refuses"));
+        if (i == 0) continue;
+        assert_string_equal(r.error.expected, "2000 bytes");
+        assert_string_equal(r.error.found, "a limit of 1000 bytes");
+    }
+    assert_int_equal(atomic_load(&plans_refused), 2);
+    close_engine();
+}
+
 /* Key and shape are in the device's memory once, for several proofs, and after them; another circuit's put them out. */
 static void shared_in_the_device(void **state) {
     (void)state;
@@ -551,7 +593,7 @@ static void one_plan_a_circuit(void **state) {
     enum { N = 8 };
     open_engine(quick(1), true, engine_case_options());
     pthread_barrier_init(&together, NULL, N);
-    for (uint64_t bytes = 1024; bytes <= 16384; bytes *= 2) {
+    for (uint64_t bytes = 1024; bytes <= 4096; bytes *= 2) {
         circuit c;
         cuzk_error err;
         pthread_t threads[N];
@@ -582,6 +624,7 @@ int main(void) {
         cmocka_unit_test(hanging_device),
         cmocka_unit_test(cancelled_in_mid_proof),
         cmocka_unit_test(device_too_small),
+        cmocka_unit_test(plan_refused),
         cmocka_unit_test(shared_in_the_device),
         cmocka_unit_test(larger_than_beside_the_share),
         cmocka_unit_test(cancelled_on_a_hung_device),

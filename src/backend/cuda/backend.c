@@ -267,8 +267,11 @@ static cuzk_status cuda_plan(unsigned device, const shape *s, unsigned threads, 
     uint64_t shape_bytes = api->shape_bytes(&src.gpu), proof_bytes = api->proof_bytes(&src.gpu);
     uint64_t source_bytes = upload_tracked_bytes(src.made.bytes);
     shape_source_free(&src);
-    if (!device_limit) st = stream_limit(device, &device_limit, err);
-    if (st == CUZK_OK) st = stream_sections(&sections, &k, shape_bytes, proof_bytes, device_limit, err);
+    bool own_limit = !device_limit;
+    if (own_limit) st = stream_limit(device, &device_limit, err);
+    if (st != CUZK_OK) return st;
+    st = stream_sections(&sections, &k, shape_bytes, proof_bytes, device_limit, err);
+    if (st == CUZK_MEMORY && own_limit) err->status = st = CUZK_TOO_LARGE; /* the device has no more */
     if (st != CUZK_OK) return st;
     out->device_shared_bytes = shape_bytes + api->key_bytes(&k, sections);
     out->device_bytes = out->device_shared_bytes + proof_bytes;
