@@ -81,5 +81,4 @@ void crash_close(void) {
     for (size_t i = 0; i < N_FATAL; i++) sigaction(fatal[i], &before[i], NULL);
     close(file);
     file = -1;
-    if (noted) unlink(name);
 }

@@ -13,8 +13,8 @@
 cuzk_status crash_open(const char *store_path, int *last, cuzk_error *err);
 /* What was read has been taken into account. Accepts that nothing is open. */
 void crash_noted(void);
-/* An end in good order: signals are as before, and the file is gone unless it holds what was not noted. Accepts that
- * nothing is open. */
+/* An end in good order: signals are as before. The file stays: the store may have been given up by now, and another
+ * process may have opened it. Accepts that nothing is open. */
 void crash_close(void);
 
 #endif

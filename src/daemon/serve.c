@@ -153,11 +153,7 @@ static cuzk_status start_engine(serving *d, cuzk_error *err) {
         cuzk_status s = store_sqlite_open(&setup.store, path, err);
         if (s != CUZK_OK) return s;
         log_info("store: %s", path);
-        s = crash_open(path, &crashed, err);
-        if (s != CUZK_OK) {
-            setup.store->ops->close(setup.store);
-            return s;
-        }
+        if (crash_open(path, &crashed, err) != CUZK_OK) log_warn("a crash will count as a kill: %s", err->what);
         setup.crashed = crashed != 0;
         if (crashed) log_warn("the process before this one died of its own fault: %s", strsignal(crashed));
     } else {
@@ -165,7 +161,7 @@ static cuzk_status start_engine(serving *d, cuzk_error *err) {
     }
     config_engine_options(&d->now, &options);
     cuzk_status s = engine_start(&d->engine, &options, &setup, err);
-    if (s == CUZK_OK) crash_noted();
+    if (s == CUZK_OK && engine_deaths_noted(d->engine)) crash_noted();
     return s;
 }
 

@@ -32,6 +32,10 @@ typedef struct engine_setup {     /* beside the public options */
 cuzk_status engine_start(cuzk_engine **out, const cuzk_engine_options *options, const engine_setup *setup,
                          cuzk_error *err);
 
+/* Whether the store has taken how the process before ended, for all jobs that it worked on; else the next start is to
+ * be told of it again. */
+bool engine_deaths_noted(cuzk_engine *e);
+
 trace *engine_trace(cuzk_engine *e);
 /* Bumps after every change that a watcher may want to see; waits at most timeout seconds for it to differ from `seen`
  * and returns it. For server-sent events. */

@@ -374,17 +374,26 @@ static void restore_one(void *user, const store_job *row) {
 }
 
 /* How the process ended that worked on this job. It is noted once: later ends are other jobs' until this one is begun
- * again. */
-static void note_death(cuzk_engine *e, engine_job *j) {
+ * again. False: the store could not take it, and the next start is told of it once more. */
+static bool note_death(cuzk_engine *e, engine_job *j) {
     store_job row;
     cuzk_error err;
-    if (!j->interrupted) return;
+    if (!j->interrupted) return true;
     if (e->crashed) j->crashes++;
     jobs_store_fields_locked(j, &row);
-    if (!e->st->ops->update(e->st, &row, &err)) return;
+    if (!e->st->ops->update(e->st, &row, &err)) return true;
     pthread_mutex_lock(&e->lock);
+    e->death_unnoted = true;
     jobs_trouble_locked(e, &err);
     pthread_mutex_unlock(&e->lock);
+    return false;
+}
+
+bool engine_deaths_noted(cuzk_engine *e) {
+    pthread_mutex_lock(&e->lock);
+    bool noted = !e->death_unnoted;
+    pthread_mutex_unlock(&e->lock);
+    return noted;
 }
 
 /* Whether processes died too often while they worked on this job. */
@@ -410,7 +419,7 @@ cuzk_status jobs_restore(cuzk_engine *e, cuzk_error *err) {
         cuzk_error why;
         cuzk_job_state end = CUZK_JOB_FAILED;
         next = j->live_after;
-        note_death(e, j);
+        bool noted = note_death(e, j);
         if (jobs_find_locked(e, j->id) != j) { /* the process died before it was told, or somebody awaited it then */
             cuzk_fail(&why, CUZK_CANCELLED, "a newer submission of the same id took its place");
             end = CUZK_JOB_CANCELLED;
@@ -418,6 +427,7 @@ cuzk_status jobs_restore(cuzk_engine *e, cuzk_error *err) {
             cuzk_fail(&why, CUZK_USAGE, "this program has no such proof kind any more");
             cuzk_fail_found(&why, "%s", j->kind);
         } else if (!is_deadly(j, &why)) {
+            if (!noted && e->crashed) j->crashes--; /* or it would count twice */
             continue;
         }
         jobs_end(e, j, end, &why);

@@ -84,7 +84,7 @@ class Life(DaemonTest):
         d.until(lambda: d.says("SIGTERM"), "the signal is not told")
         d.signal(signal.SIGTERM)
         self.assertEqual(d.end(), 0)
-        self.assertFalse(mark.exists())
+        self.assertEqual(mark.read_bytes(), b"")
         d.start()
         self.assertEqual(d.wait("job")["state"], "completed")
         self.assertEqual(charged(), [(runs, 1)])

@@ -252,6 +252,27 @@ static store_job row_of(uint64_t seq) {
     return w.row;
 }
 
+/* A store that cannot take a crash is told of it at the next start, once. */
+static void death_not_noted(void **state) {
+    (void)state;
+    store_case_open(&kept);
+    const char *usual = left_request;
+    left_request = "{\"partitions\": 3, \"start\": 2, \"witness_ms\": 500}";
+    leave_row(40, "running", 1, 0, NULL, 0);
+    left_request = usual;
+    atomic_store(&kept.failing, CUZK_DISK);
+    open_after(true);
+    assert_false(engine_deaths_noted(engine));
+    cuzk_engine_stop(engine, 0);
+    atomic_store(&kept.failing, 0);
+    assert_int_equal(row_of(40).crashes, 0);
+    open_after(true);
+    assert_true(engine_deaths_noted(engine));
+    cuzk_engine_stop(engine, 0);
+    assert_int_equal(row_of(40).crashes, 1);
+    store_case_close(&kept);
+}
+
 /* Who waited while the process died has nothing to do with it, and a death is noted once. */
 static void waiting_is_not_running(void **state) {
     (void)state;
@@ -346,6 +367,7 @@ int main(void) {
         cmocka_unit_test(damaged_results),
         cmocka_unit_test(superseded_in_the_store),
         cmocka_unit_test(deadly_jobs),
+        cmocka_unit_test(death_not_noted),
         cmocka_unit_test(waiting_is_not_running),
         cmocka_unit_test(stopped_is_not_dead),
         cmocka_unit_test(full_disk),
