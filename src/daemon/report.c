@@ -57,8 +57,8 @@ void report_engine(cuzk_engine *engine, const config *c) {
     text_size(requests, v.request_limit_bytes);
     log_info("memory: a budget of %s (%s), of which %s for critical jobs and %s for requests", total,
              c->total_budget == CONFIG_AUTO ? "found automatically" : "memory.total_budget", share, requests);
-    log_info("processors: %u partitions are synthesized at a time, %u may wait for a device", v.synthesis_workers,
-             v.queue_depth);
+    log_info("processors: at most %u partitions are synthesized at a time, %u may wait for a device",
+             v.synthesis_workers, v.queue_depth);
     unsigned resumed = 0;
     for (size_t i = 0; i < v.n_kinds; i++) resumed += v.kinds[i].pending + v.kinds[i].running;
     if (resumed) log_info("store: %u jobs of an earlier run go on", resumed);
