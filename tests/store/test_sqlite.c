@@ -544,7 +544,7 @@ static void order(void **state) {
     s->ops->close(s);
 }
 
-/* A small input is kept within a second while large ones are, and while those of ended jobs are dropped. */
+/* A small input does not wait for a large one, nor for those of ended jobs to be dropped. */
 #define LARGE_BYTES ((size_t)96 << 20)
 
 typedef struct heavy {
@@ -569,38 +569,47 @@ static void *put_and_end(void *user) {
     return NULL;
 }
 
-static void small_beside_large(void **state) {
-    (void)state;
+/* Seconds of the longest of many small inputs beside large ones, and of one large input alone. */
+static double small_waits(store *s, unsigned round, const char *data, double *alone) {
     enum { N = 2 };
-    store *s = must_open();
-    buffer data;
     pthread_t ids[N];
-    heavy all[N];
-    double longest = 0, begin = cpu_monotonic_seconds();
+    heavy all[N + 1];
+    uint64_t seq = (round + 1) * 100000;
+    double longest = 0;
     unsigned small = 0;
-    OK(buffer_alloc(&data, BUFFER_REQUEST, LARGE_BYTES, &err));
-    memset(data.data, 'x', LARGE_BYTES);
-    atomic_store(&heavies, N);
-    for (unsigned i = 0; i < N; i++) {
-        all[i] = (heavy){.s = s, .seq = 1000 + i, .data = data.data};
-        assert_int_equal(pthread_create(&ids[i], NULL, put_and_end, &all[i]), 0);
-    }
-    while (atomic_load(&heavies)) {
+    for (unsigned i = 0; i <= N; i++) all[i] = (heavy){.s = s, .seq = seq++, .data = data};
+    atomic_store(&heavies, N + 1);
+    *alone = cpu_monotonic_seconds();
+    put_and_end(&all[N]);
+    *alone = cpu_monotonic_seconds() - *alone;
+    for (unsigned i = 0; i < N; i++) assert_int_equal(pthread_create(&ids[i], NULL, put_and_end, &all[i]), 0);
+    for (; atomic_load(&heavies); small++) {
         double start = cpu_monotonic_seconds();
-        store_job j = job_of(++small);
+        store_job j = job_of(seq++);
         OK(put_text(s, &j, "one", "two", &err));
         double took = cpu_monotonic_seconds() - start;
         if (took > longest) longest = took;
         usleep(20000);
     }
-    double all_took = cpu_monotonic_seconds() - begin;
-    print_message("%u small inputs beside %d of %zu MiB in %.1f s: at most %.3f s each\n", small, N, LARGE_BYTES >> 20,
-                  all_took, longest);
-    for (unsigned i = 0; i < N; i++) {
-        pthread_join(ids[i], NULL);
-        assert_int_equal(all[i].status, CUZK_OK);
+    print_message("%u small inputs beside %d of %zu MiB: at most %.3f s each; a large one alone %.3f s\n", small, N,
+                  LARGE_BYTES >> 20, longest, *alone);
+    for (unsigned i = 0; i < N; i++) pthread_join(ids[i], NULL);
+    for (unsigned i = 0; i <= N; i++) assert_int_equal(all[i].status, CUZK_OK);
+    return longest;
+}
+
+static void small_beside_large(void **state) {
+    (void)state;
+    store *s = must_open();
+    buffer data;
+    bool good = false;
+    OK(buffer_alloc(&data, BUFFER_REQUEST, LARGE_BYTES, &err));
+    memset(data.data, 'x', LARGE_BYTES);
+    for (unsigned round = 0; round < 4 && !good; round++) { /* a disk may stand still for a moment */
+        double alone, longest = small_waits(s, round, data.data, &alone);
+        good = longest < alone / 2;
     }
-    assert_true(longest < 1 || longest < all_took / 4); /* a disk may stand still for a moment */
+    assert_true(good);
     s->ops->close(s);
     buffer_free(&data);
 }
