@@ -68,7 +68,8 @@ def go_command():
     # Not optimised and without C, as a fresh machine compiles even the standard library for it.
     env = {**os.environ, "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly", "CGO_ENABLED": "0"}
     fetch([go, "mod", "download"], cwd=HERE / "go", env=env)
-    r = subprocess.run([go, "build", "-gcflags=all=-N -l", "-ldflags=-s -w", "-o", program, "."], cwd=HERE / "go", env=env, text=True, capture_output=True)
+    build = [go, "build", "-gcflags=all=-N -l", "-ldflags=-s -w", "-o", program, "."]
+    r = subprocess.run(build, cwd=HERE / "go", env=env, text=True, capture_output=True)
     if r.returncode:
         sys.exit(f"the Go peer does not build:\n{r.stderr}")
     return [program], {}
