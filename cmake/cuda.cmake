@@ -27,6 +27,11 @@ foreach(arch ${CUZK_CUDA_ARCHS})
     string(REGEX REPLACE "[a-z]$" "" newest ${arch})
 endforeach()
 list(APPEND cuda_gencode -gencode=arch=compute_${newest},code=compute_${newest})
+if(CUZK_CUDA_QUICK) # machine code and portable PTX share the compiler's longest pass
+    list(TRANSFORM CUZK_CUDA_ARCHS PREPEND sm_ OUTPUT_VARIABLE codes)
+    list(JOIN codes "," codes)
+    set(cuda_gencode -gencode=arch=compute_${newest},code=[${codes},compute_${newest}])
+endif()
 set(cuda_flags -std=c++17 -O3 -lineinfo ${cuda_gencode} -Xcompiler=-fPIC,-fvisibility=hidden,-Wall
     -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src)
 if(CUZK_CUDA_QUICK)

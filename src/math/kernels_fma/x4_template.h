@@ -30,8 +30,8 @@
  * at most |a b| / R + 0.6 moduli.
  *
  * All this needs rounding to nearest (a process begins with it, threads inherit it, nothing here or in the callers
- * changes MXCSR; docs/api/README.md says it to programs that link the library) and a compiler that keeps formulas as they are:
- * -ffp-contract=off and no -ffast-math.
+ * changes MXCSR; docs/api/README.md says it to programs that link the library) and a compiler that keeps formulas as
+ * they are: -ffp-contract=off and no -ffast-math.
  */
 
 typedef struct {
