@@ -40,47 +40,10 @@ X4_INLINE void g1_store(const g1_msm_pair *pairs, const fpx4_int *x, const fpx4_
     }
 }
 
-/* Set in the kind of a group's first pair when the lanes have kinds of their own. */
-#define G1_UNUSUAL 0x100u
-
-/* Denominators of lanes that have none of their own become 1 (any number but zero would do). */
-static __attribute__((noinline)) void g1_unusual_denominators(g1_msm_pair *pairs, fpx4 *d) {
-    for (int i = 0; i < 4; i++) {
-        fp x;
-        if (!g1_msm_denominator(&pairs[i], &x)) fp_set_one(&x);
-        fpx4_set(d, i, &x);
-    }
-    pairs[0].kind |= G1_UNUSUAL;
-}
-
-static __attribute__((noinline)) unsigned g1_unusual_lanes(g1_msm_pair *pairs, fpx4 *d, fpx4 *slope) {
-    unsigned lanes = 0;
-    pairs[0].kind &= ~G1_UNUSUAL;
-    for (int i = 3; i >= 0; i--) { /* a right point may be an earlier pair's left one */
-        g1_msm_pair *p = &pairs[i];
-        fp x, t;
-        if (p->kind == g1_msm_ADD) {
-            lanes |= 1u << i;
-            continue;
-        }
-        fp_set_one(&x);
-        if (p->kind == g1_msm_DOUBLE) {
-            lanes |= 1u << i;
-            fp_sqr(&t, &p->left->x);
-            fp_dbl(&x, &t);
-            fp_add(&t, &x, &t);
-            fpx4_set(slope, i, &t);
-            fp_dbl(&x, &p->left->y); /* the signed right y equals the left one */
-        }
-        fpx4_set(d, i, &x);
-        if (p->kind == g1_msm_TAKE) {
-            *p->left = *p->right;
-            if (p->negative) fp_neg(&p->left->y, &p->left->y);
-        }
-        if (p->kind == g1_msm_CLEAR) memset(p->left, 0, sizeof *p->left);
-    }
-    return lanes;
-}
+#define G1_LANES 4
+#define G1_LANE_T fpx4
+#define G1_LANE_SET fpx4_set
+#include "math/kernels/g1_unusual.h"
 
 /* The inverses of all running products. */
 static void g1_invert_lanes(fpx4 acc[2]) {

@@ -100,9 +100,6 @@ FP8_INLINE __mmask8 g1_equal_words(const __m512i a[6], const __m512i b[6]) {
     return m;
 }
 
-/* Set in the kind of a group's first pair when the lanes have kinds of their own. */
-#define G1_UNUSUAL 0x100u
-
 FP8_INLINE void g1_pointers(const g1_msm_pair *pairs, const g1_affine *left[8], const g1_affine *right[8]) {
 #pragma GCC unroll 8
     for (int i = 0; i < 8; i++) {
@@ -111,44 +108,10 @@ FP8_INLINE void g1_pointers(const g1_msm_pair *pairs, const g1_affine *left[8], 
     }
 }
 
-/* Denominators of lanes that have none of their own become 1 (any number but zero would do). */
-static __attribute__((noinline)) void g1_unusual_denominators(g1_msm_pair *pairs, fp8 *d) {
-    for (int i = 0; i < 8; i++) {
-        fp x;
-        if (!g1_msm_denominator(&pairs[i], &x)) fp_set_one(&x);
-        fp8_set(d, i, &x);
-    }
-    pairs[0].kind |= G1_UNUSUAL;
-}
-
-static __attribute__((noinline)) unsigned g1_unusual_lanes(g1_msm_pair *pairs, fp8 *d, fp8 *slope) {
-    unsigned lanes = 0;
-    pairs[0].kind &= ~G1_UNUSUAL;
-    for (int i = 7; i >= 0; i--) { /* a right point may be an earlier pair's left one */
-        g1_msm_pair *p = &pairs[i];
-        fp x, t;
-        if (p->kind == g1_msm_ADD) {
-            lanes |= 1u << i;
-            continue;
-        }
-        fp_set_one(&x);
-        if (p->kind == g1_msm_DOUBLE) {
-            lanes |= 1u << i;
-            fp_sqr(&t, &p->left->x);
-            fp_dbl(&x, &t);
-            fp_add(&t, &x, &t);
-            fp8_set(slope, i, &t);
-            fp_dbl(&x, &p->left->y); /* the signed right y equals the left one */
-        }
-        fp8_set(d, i, &x);
-        if (p->kind == g1_msm_TAKE) {
-            *p->left = *p->right;
-            if (p->negative) fp_neg(&p->left->y, &p->left->y);
-        }
-        if (p->kind == g1_msm_CLEAR) memset(p->left, 0, sizeof *p->left);
-    }
-    return lanes;
-}
+#define G1_LANES 8
+#define G1_LANE_T fp8
+#define G1_LANE_SET fp8_set
+#include "math/kernels/g1_unusual.h"
 
 /* The inverses of eight lanes, times 2^816: fp_inv takes x to 2^768 / x, and 2^432 as a Montgomery factor brings 2^48.
  */
