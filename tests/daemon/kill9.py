@@ -8,13 +8,15 @@ import os
 import random
 import time
 
-from daemon_test import WINDOW, DaemonTest, verify
+from daemon_test import WINDOW, WINNING, DaemonTest, verify
 
-INPUTS = [WINDOW[1], WINDOW[2]]
+# Of one key and quick, for the five kills; and of two, for the hundred.
+QUICK = [WINDOW[1], WINDOW[2]]
+MIXED = [WINNING, WINDOW[1]]
 
 
 class Kill9(DaemonTest):
-    def rounds(self, n, jobs):
+    def rounds(self, n, jobs, inputs):
         n = int(os.environ.get("CUZK_KILL9_KILLS", n))
         limit = float(os.environ.get("CUZK_KILL9_SECONDS", "inf"))
         seed = int(os.environ.get("CUZK_TEST_SEED", random.SystemRandom().randrange(1 << 32)))
@@ -22,11 +24,11 @@ class Kill9(DaemonTest):
         dice = random.Random(seed)
         d = self.daemon().start()
         # Keys are made and converted before the clock runs, so that the kills meet proofs.
-        for i, of in enumerate(INPUTS):
+        for i, of in enumerate(inputs):
             d.submit(f"warm {i}", of)
             d.wait(f"warm {i}")
         begin = time.monotonic()
-        d.submit("warm", WINDOW[1])
+        d.submit("warm", inputs[0])
         d.wait("warm")
         begin, proof_seconds = time.monotonic(), time.monotonic() - begin
         accepted, results, number = {}, {}, 0
@@ -38,7 +40,7 @@ class Kill9(DaemonTest):
             kills = k + 1
             while len(accepted) - len(results) < jobs:
                 job, number = f"job {number}", number + 1
-                accepted[job] = dice.choice(INPUTS)
+                accepted[job] = dice.choice(inputs)
                 d.submit(job, accepted[job])
             time.sleep(dice.random() * 2.5 * proof_seconds * (1 + fruitless))
             d.kill()
@@ -66,7 +68,7 @@ class Kill9(DaemonTest):
         self.assertEqual(d.rows("PRAGMA integrity_check"), [("ok",)])
         completed = d.rows("SELECT count(*) FROM job WHERE state = 3")[0][0]
         self.assertEqual(d.rows("SELECT count(*) FROM result")[0][0], completed)
-        self.assertEqual(completed, len(accepted) + len(INPUTS) + 1)
+        self.assertEqual(completed, len(accepted) + len(inputs) + 1)
         for table in ("payload", "payload_piece", "proof"):
             self.assertEqual(d.rows(f"SELECT count(*) FROM {table}"), [(0,)])
         print(f"{kills} kills in {time.monotonic() - begin:.0f} s, {len(accepted)} jobs, at most "

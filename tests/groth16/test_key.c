@@ -488,7 +488,7 @@ static void bad_points_among_many(void **state) {
     put(data, n);
     OK(key_verify_file(path, true, &valid, workers, NULL, &err));
     assert_true(valid);
-    const uint32_t at[] = {131072, 131071, COUNT - 1};
+    const uint32_t at[] = {131072, 131071, 0, 77777, COUNT - 1};
     for (size_t i = 0; i < (TEST_SANITIZED ? 1 : sizeof at / sizeof *at); i++) {
         uint8_t *point = data + v.offset[PARAMS_H] + (size_t)at[i] * 96;
         char where[64];

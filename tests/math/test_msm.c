@@ -49,7 +49,7 @@ static void g2_case_encode(uint8_t *out, const g2_affine *p) {
 #define CASE_REF ref_msm_g1
 #define CASE_FIXED(x) fixed_base_g1##x
 #define CASE_KEY "g1"
-#define CASE_LARGE (TEST_SANITIZED ? 8192 : 32768)
+#define CASE_LARGE (TEST_SANITIZED ? 8192 : 65536)
 #include "math/msm_cases.h"
 
 #define CASE(x) g2_case_##x
@@ -61,7 +61,7 @@ static void g2_case_encode(uint8_t *out, const g2_affine *p) {
 #define CASE_REF ref_msm_g2
 #define CASE_FIXED(x) fixed_base_g2##x
 #define CASE_KEY "g2"
-#define CASE_LARGE (TEST_SANITIZED ? 2048 : 8192)
+#define CASE_LARGE (TEST_SANITIZED ? 2048 : 16384)
 #include "math/msm_cases.h"
 
 /* (0, 2) has order 3 on G1's curve: no member of the subgroup, and its multiples meet equal and opposite points all the
