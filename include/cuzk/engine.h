@@ -48,8 +48,8 @@ typedef struct cuzk_engine_options {
                                    enabled circuits */
     uint64_t request_bytes;     /* room for inputs being received, taken out of the budget for good; without a store
                                    on disk inputs that wait are in it, too, in half of it at most; 0: 512 MiB */
-    unsigned synthesis_workers; /* pw, at most: permits begin at two for each device and double when a device has to
-                                   wait for synthesis; 0: half the threads, at least 2 */
+    unsigned synthesis_workers; /* pw, at most: permits for witnesses begin at three for each device and double when a
+                                   device has to wait for synthesis; 0: half the threads, at least 2 */
     unsigned device_workers;    /* gw for each device; 0: 2 */
     unsigned queue_depth;       /* synthesized partitions that may wait for a device before synthesis pauses, at most;
                                    0: twice the device workers */

@@ -71,6 +71,7 @@ void attempt_permit_back_locked(attempt *a) {
     if (!a->permit) return;
     a->permit = false;
     a->engine->permits[a->cls]--;
+    if (a->on_device) a->engine->starting[a->cls]--;
 }
 
 static bool unlink_from(attempt **list, attempt *a) {

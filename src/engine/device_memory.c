@@ -96,7 +96,8 @@ void device_memory_give_locked(attempt *a) {
     if (a->on_device) {
         const cuzk_engine *e = a->engine;
         bool lacks = --a->device->in_hand < e->o.device_workers && !e->queued[a->cls];
-        if (lacks && e->permits[a->cls] > e->loading[a->cls] && !a->abandoned) a->device->starving = true;
+        bool in_making = e->permits[a->cls] > e->loading[a->cls] + e->starting[a->cls];
+        if (lacks && in_making && !a->abandoned) a->device->starving = true;
     }
     a->on_device = false;
 }

@@ -262,7 +262,7 @@ static void holds(void *user, uint64_t bytes) {
     budget_shrink(&a->host, bytes);
 }
 
-/* Under the lock: the device has it now; its permit and its place in the queue are free. */
+/* Under the lock: the device has it now; its place in the queue is free, and its permit once its witness is gone. */
 static void taken_locked(attempt *a, engine_dev *d, lane *l) {
     cuzk_engine *e = a->engine;
     partition *p = &a->job->partitions[a->partition];
@@ -271,8 +271,8 @@ static void taken_locked(attempt *a, engine_dev *d, lane *l) {
     a->on_device = true;
     d->in_hand++;
     d->starving = false;
+    if (a->permit) e->starting[a->cls]++;
     snprintf(a->lane, sizeof a->lane, "%s", l->trace_name);
-    attempt_permit_back_locked(a);
     a->wait = now - a->since;
     a->job->times.device_wait += a->wait;
     p->state = PARTITION_PROVING;
@@ -353,6 +353,7 @@ static void prove(cuzk_engine *e, attempt *a, engine_dev *d, lane *l) {
     pthread_mutex_lock(&e->lock);
     atomic_store(&a->alive_ms, 0);
     e->in_flight--;
+    attempt_permit_back_locked(a);
     device_busy_locked(d, -1);
     lane_idle_locked(l);
     l->stuck = false;

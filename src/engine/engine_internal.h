@@ -233,8 +233,9 @@ struct cuzk_engine {
     size_t n_devices;
     attempt *queue, *pending;
     unsigned queued[DEVICE_CLASSES], permits[DEVICE_CLASSES], n_pending;
-    unsigned ahead[DEVICE_CLASSES];   /* permits that the devices have shown to need; 0: what schedule.c begins with */
-    unsigned loading[DEVICE_CLASSES]; /* attempts with a permit that wait for their key to be loaded */
+    unsigned ahead[DEVICE_CLASSES];    /* permits that the devices have shown to need; 0: what schedule.c begins with */
+    unsigned loading[DEVICE_CLASSES];  /* attempts with a permit that wait for their key to be loaded */
+    unsigned starting[DEVICE_CLASSES]; /* those that a device has, which takes their witness */
     unsigned in_flight, peak_in_flight; /* synthesized, not yet given back by a device */
     lane *lanes;
     pthread_t watchdog, warmer;

@@ -116,15 +116,16 @@ static bool works_for(const engine_dev *d, device_class cls) {
     return d->is_cpu == (cls == CLASS_CPU) && !d->quarantined;
 }
 
-/* Partitions that may be in synthesis or wait for a device of the class: two for each device, and more only when the
- * devices turned out to be faster than the synthesis of so many. So memory does not depend on how many workers are
- * allowed. */
+/* Witnesses that there may be, from synthesis until a device of the class has taken them: three for each device (one
+ * that it takes, one that is ready, one in the making), and more only when the devices turned out to be faster than the
+ * synthesis of so many. So memory does not depend on how many workers of either sort are allowed. */
 static unsigned ahead_locked(const cuzk_engine *e, device_class cls) {
     unsigned devices = 0, ahead = e->ahead[cls];
     for (size_t i = 0; i < e->n_devices; i++) devices += works_for(&e->devices[i], cls);
     if (!devices) devices = 1; /* its last one has just failed */
-    if (ahead < 2 * devices) ahead = 2 * devices;
-    return ahead < e->o.synthesis_workers ? ahead : e->o.synthesis_workers;
+    unsigned least = 3 * devices, most = e->o.synthesis_workers + 2 * devices;
+    if (most < least) most = least;
+    return ahead < least ? least : ahead < most ? ahead : most;
 }
 
 static bool queue_full(const cuzk_engine *e, device_class cls) {
@@ -136,8 +137,7 @@ void schedule_made_locked(cuzk_engine *e, device_class cls) {
     unsigned ahead = ahead_locked(e, cls);
     bool starving = false;
     for (size_t i = 0; i < e->n_devices; i++) starving |= works_for(&e->devices[i], cls) && e->devices[i].starving;
-    if (starving && e->permits[cls] >= ahead + e->loading[cls] && ahead < e->o.synthesis_workers)
-        e->ahead[cls] = 2 * ahead;
+    if (starving && e->permits[cls] >= ahead + e->loading[cls]) e->ahead[cls] = 2 * ahead;
 }
 
 /* The job's next partition as an attempt. False: somebody else is to be looked at; out says NONE when all must wait. */

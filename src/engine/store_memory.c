@@ -1,5 +1,6 @@
 /* A store in memory: see engine/store.h. Payloads and results are tracked buffers of class request; nothing outlives
- * the process. Jobs of equal content share one payload. */
+ * the process. Jobs of equal content share one payload, also when they come at once: the first copies it, and the
+ * others wait for that. */
 #include "engine/store.h"
 
 #include <limits.h>
@@ -15,8 +16,12 @@ typedef struct blob {
     buffer mapped;
 } blob;
 
+/* Under the store's lock, but for the parts, which change no more once it is filled. */
 typedef struct shared_payload {
-    unsigned users; /* rows, under the store's lock */
+    struct shared_payload *next; /* of the store's, to be found by its digest */
+    uint8_t digest[32];
+    unsigned users; /* rows, who fills it, and who waits for that */
+    bool filling, failed;
     size_t n_parts;
     blob parts[];
 } shared_payload;
@@ -34,7 +39,9 @@ typedef struct row {
 typedef struct store_memory {
     store base;
     pthread_mutex_t lock;
+    pthread_cond_t filled; /* a payload was, or failed */
     row *first, *last;
+    shared_payload *payloads;
 } store_memory;
 
 static void blob_free(blob *b) {
@@ -56,16 +63,17 @@ static cuzk_status blob_fill(blob *out, const void *data, size_t n, cuzk_error *
     return CUZK_OK;
 }
 
-static void payload_give_locked(row *r) {
-    shared_payload *p = r->payload;
-    r->payload = NULL;
+static void payload_give_locked(store_memory *m, shared_payload *p) {
     if (!p || --p->users) return;
+    shared_payload **at = &m->payloads;
+    while (*at && *at != p) at = &(*at)->next;
+    if (*at) *at = p->next;
     for (size_t i = 0; i < p->n_parts; i++) blob_free(&p->parts[i]);
     free(p);
 }
 
-static void row_free_locked(row *r) {
-    payload_give_locked(r);
+static void row_free_locked(store_memory *m, row *r) {
+    payload_give_locked(m, r->payload);
     blob_free(&r->result);
     free(r->proofs);
     free(r->has);
@@ -112,32 +120,66 @@ static bool is_equal(const shared_payload *p, const cuzk_submission *to) {
     return true;
 }
 
-/* The payload of another job with the same content, if one has it still. */
-static void share(store_memory *m, row *r, const cuzk_submission *payload) {
+/* A payload of this digest that is there already, or is when it returns; otherwise `fresh`, to be filled, for which
+ * others wait from now on. A use of it is taken. */
+static shared_payload *join(store_memory *m, shared_payload *fresh) {
     pthread_mutex_lock(&m->lock);
-    for (const row *o = m->first; o && !r->payload; o = o->next) {
-        if (!o->payload || memcmp(o->job.digest, r->job.digest, sizeof o->job.digest) != 0) continue;
-        r->payload = o->payload;
-        r->payload->users++;
+    shared_payload *p = m->payloads;
+    while (p && (p->failed || memcmp(p->digest, fresh->digest, sizeof p->digest) != 0)) p = p->next;
+    if (p) {
+        p->users++;
+        while (p->filling) pthread_cond_wait(&m->filled, &m->lock);
+    } else {
+        p = fresh;
+        p->next = m->payloads;
+        m->payloads = p;
     }
     pthread_mutex_unlock(&m->lock);
-    if (!r->payload || is_equal(r->payload, payload)) return;
+    return p;
+}
+
+static void payload_give(store_memory *m, shared_payload *p) {
     pthread_mutex_lock(&m->lock);
-    payload_give_locked(r);
+    payload_give_locked(m, p);
     pthread_mutex_unlock(&m->lock);
 }
 
-static cuzk_status copy(row *r, const cuzk_submission *payload, cuzk_error *err) {
-    size_t n = 2 + payload->n_vanilla;
-    shared_payload *p = calloc(1, sizeof *p + n * sizeof p->parts[0]);
-    if (!p) return cuzk_fail(err, CUZK_MEMORY, "no memory for a job");
-    r->payload = p;
-    p->users = 1;
-    for (; p->n_parts < n; p->n_parts++) {
-        cuzk_bytes b = part_of(payload, p->n_parts);
-        if (blob_fill(&p->parts[p->n_parts], b.data, b.n, err)) return err->status;
+static cuzk_status payload_fill(store_memory *m, shared_payload *p, const cuzk_submission *from, cuzk_error *err) {
+    size_t n = 2 + from->n_vanilla;
+    cuzk_status s = CUZK_OK;
+    while (p->n_parts < n && !s) {
+        cuzk_bytes b = part_of(from, p->n_parts);
+        s = blob_fill(&p->parts[p->n_parts++], b.data, b.n, err);
     }
-    return CUZK_OK;
+    pthread_mutex_lock(&m->lock);
+    p->filling = false;
+    p->failed = s != CUZK_OK;
+    if (s) payload_give_locked(m, p);
+    pthread_cond_broadcast(&m->filled);
+    pthread_mutex_unlock(&m->lock);
+    return s;
+}
+
+/* The payload of another job with the same content, if one has it, or a copy. */
+static cuzk_status payload_take(store_memory *m, shared_payload **out, const uint8_t digest[32],
+                                const cuzk_submission *from, cuzk_error *err) {
+    size_t n = 2 + from->n_vanilla;
+    shared_payload *fresh = calloc(1, sizeof *fresh + n * sizeof fresh->parts[0]), *p;
+    if (!fresh) return cuzk_fail(err, CUZK_MEMORY, "no memory for a job");
+    memcpy(fresh->digest, digest, sizeof fresh->digest);
+    fresh->users = 1;
+    fresh->filling = true;
+    while ((p = join(m, fresh)) != fresh && p->failed) payload_give(m, p);
+    *out = p;
+    if (p != fresh && is_equal(p, from)) {
+        free(fresh);
+        return CUZK_OK;
+    }
+    if (p != fresh) payload_give(m, p);
+    *out = fresh;
+    cuzk_status s = payload_fill(m, fresh, from, err);
+    if (s) *out = NULL;
+    return s;
 }
 
 static cuzk_status put(store *s, const store_job *job, const cuzk_submission *payload, cuzk_error *err) {
@@ -146,11 +188,10 @@ static cuzk_status put(store *s, const store_job *job, const cuzk_submission *pa
     if (!r) return cuzk_fail(err, CUZK_MEMORY, "no memory for a job");
     r->job = *job;
     cuzk_status status = texts_copy(&r->job) ? CUZK_OK : cuzk_fail(err, CUZK_MEMORY, "no memory for a job");
-    if (!status) share(m, r, payload);
-    if (!status && !r->payload) status = copy(r, payload, err);
+    if (!status) status = payload_take(m, &r->payload, job->digest, payload, err);
     pthread_mutex_lock(&m->lock);
     if (status) {
-        row_free_locked(r);
+        row_free_locked(m, r);
     } else {
         *(m->last ? &m->last->next : &m->first) = r;
         m->last = r;
@@ -187,7 +228,7 @@ static bool is_over(const store_job *j) {
 }
 
 /* All but the texts that name it. */
-static cuzk_status renew_locked(row *r, const store_job *job, cuzk_error *err) {
+static cuzk_status renew_locked(store_memory *m, row *r, const store_job *job, cuzk_error *err) {
     store_job old = r->job;
     char *circuit = strdup(job->circuit ? job->circuit : "");
     if (!circuit) return cuzk_fail(err, CUZK_MEMORY, "no memory for a job");
@@ -196,7 +237,10 @@ static cuzk_status renew_locked(row *r, const store_job *job, cuzk_error *err) {
     r->job.kind = old.kind;
     r->job.circuit = circuit;
     free((char *)old.circuit);
-    if (is_over(job)) payload_give_locked(r);
+    if (is_over(job)) {
+        payload_give_locked(m, r->payload);
+        r->payload = NULL;
+    }
     return CUZK_OK;
 }
 
@@ -204,7 +248,7 @@ static cuzk_status update(store *s, const store_job *job, cuzk_error *err) {
     store_memory *m = (store_memory *)s;
     pthread_mutex_lock(&m->lock);
     row *r = find_locked(m, job->seq);
-    cuzk_status status = r ? renew_locked(r, job, err) : unknown(job->seq, err);
+    cuzk_status status = r ? renew_locked(m, r, job, err) : unknown(job->seq, err);
     pthread_mutex_unlock(&m->lock);
     return status;
 }
@@ -242,7 +286,7 @@ static cuzk_status complete(store *s, const store_job *job, const uint8_t *proof
     if (blob_fill(&result, proofs, bytes, err)) return err->status;
     pthread_mutex_lock(&m->lock);
     row *r = find_locked(m, job->seq);
-    cuzk_status status = r ? renew_locked(r, job, err) : unknown(job->seq, err);
+    cuzk_status status = r ? renew_locked(m, r, job, err) : unknown(job->seq, err);
     if (!status) {
         blob_free(&r->result);
         r->result = result;
@@ -304,7 +348,7 @@ static cuzk_status purge(store *s, double before, uint64_t *gone, cuzk_error *er
         row *r = *at;
         if (is_over(&r->job) && r->job.finished <= before) {
             *at = r->next;
-            row_free_locked(r);
+            row_free_locked(m, r);
             ++*gone;
             continue;
         }
@@ -325,8 +369,9 @@ static void close_store(store *s) {
     while (m->first) {
         row *r = m->first;
         m->first = r->next;
-        row_free_locked(r);
+        row_free_locked(m, r);
     }
+    pthread_cond_destroy(&m->filled);
     pthread_mutex_destroy(&m->lock);
     free(m);
 }
@@ -354,5 +399,6 @@ store *store_memory_create(cuzk_error *err) {
     }
     m->base.ops = &ops;
     pthread_mutex_init(&m->lock, NULL);
+    pthread_cond_init(&m->filled, NULL);
     return &m->base;
 }

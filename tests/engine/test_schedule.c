@@ -13,6 +13,7 @@
 #include "engine/engine_case.h"
 #include "engine/view.h"
 #include "ref/groth16_case.h"
+#include "ref/sanitized.h"
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -387,13 +388,13 @@ static void workers_as_needed(void **state) {
     double took;
     unsigned waiting = most_witnesses(10, 0.03, 0, &took);
     print_message("slow device: at most %u witnesses, %.2f s\n", waiting, took);
-    assert_true(waiting <= 4); /* two made ahead, and what the device's lanes hold */
+    assert_true(waiting <= 3); /* one that the device takes, two made ahead */
     waiting = most_witnesses(20, 0.001, 0.06, &took);
     print_message("slow device beside its callers: at most %u witnesses, %.2f s\n", waiting, took);
-    assert_true(waiting <= 4);
+    assert_true(waiting <= 3);
     most_witnesses(500, 0.001, 0, &took);
     print_message("slow synthesis: 40 times 0.5 s in %.2f s\n", took);
-    assert_true(took < 40 * 0.5 / 3); /* two at a time would take 10 s */
+    if (!TEST_SANITIZED) assert_true(took < 40 * 0.5 / 4); /* three at a time would take 6.7 s */
 }
 
 /* Permits and reservations given back too early: witnesses pile up before the slow device, and the trace of the engine
@@ -425,7 +426,7 @@ static void the_old_accident(void **state) {
     unsigned with = pile(true), without = pile(false);
     print_message("witnesses waiting at most: %u with the fault, %u without\n", with, without);
     assert_true(with >= 15);
-    assert_true(without <= 7); /* four permits, and what the device's lanes hold */
+    assert_true(without <= 3);
 }
 
 int main(void) {

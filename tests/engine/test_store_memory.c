@@ -1,5 +1,6 @@
 /* The store in memory: jobs of equal content share one copy of it, which goes with the last of them. */
 #include <setjmp.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -45,6 +46,48 @@ static void content_is(store *s, uint64_t seq, const char *data) {
     assert_int_equal(b.bytes, BYTES);
     assert_memory_equal(b.data, data, BYTES);
     buffer_free(&b);
+}
+
+typedef struct putter {
+    store *s;
+    pthread_barrier_t *together;
+    uint64_t seq;
+    const char *data;
+} putter;
+
+static void *put_together(void *arg) {
+    const putter *p = arg;
+    pthread_barrier_wait(p->together);
+    put(p->s, p->seq, p->data);
+    return NULL;
+}
+
+#define AT_ONCE 8
+
+/* Of jobs that come at once one is copied, and the others wait for it. The first test here: it looks at the peak. */
+static void one_copy_at_once(void **state) {
+    (void)state;
+    store *s = store_memory_create(&err);
+    char *data = calloc(1, BYTES);
+    pthread_barrier_t together;
+    pthread_t thread[AT_ONCE];
+    putter p[AT_ONCE];
+    assert_true(s && data);
+    pthread_barrier_init(&together, NULL, AT_ONCE);
+    for (unsigned i = 0; i < AT_ONCE; i++) {
+        p[i] = (putter){s, &together, i + 1, data};
+        assert_int_equal(pthread_create(&thread[i], NULL, put_together, &p[i]), 0);
+    }
+    for (unsigned i = 0; i < AT_ONCE; i++) pthread_join(thread[i], NULL);
+    pthread_barrier_destroy(&together);
+    assert_true(tracked() >= 2 * BYTES);
+    assert_true(tracked() < 3 * BYTES);
+    assert_int_equal(buffer_class_stats(BUFFER_REQUEST).peak_bytes, tracked());
+    for (unsigned i = 0; i < AT_ONCE; i++) content_is(s, i + 1, data);
+    for (unsigned i = 0; i < AT_ONCE; i++) end(s, i + 1, CUZK_JOB_CANCELLED);
+    assert_int_equal(tracked(), 0);
+    s->ops->close(s);
+    free(data);
 }
 
 static void one_copy(void **state) {
@@ -93,6 +136,7 @@ static void closed(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(one_copy), cmocka_unit_test(closed)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_copy_at_once), cmocka_unit_test(one_copy),
+                                       cmocka_unit_test(closed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,35 +89,16 @@ static void cuda_abandon(pending_proof *d) {
     buffer_free(&self);
 }
 
-static cuzk_status take_shape(pending_proof *d, unsigned device, const prove_request *req, const cuzk_control *control,
-                              cuzk_error *err) {
-    shape_source src;
-    d->shape = resident_take_present(device, shape_id(req->shape), false);
-    if (d->shape) return CUZK_OK;
-    cuzk_status st = shape_source_make(&src, req->shape, &req->key->root, err);
-    if (st != CUZK_OK) return st;
-    st = resident_take(&d->shape, device, shape_id(req->shape), false, resident_make_shape, &src.gpu, control, err);
-    shape_source_free(&src);
-    return st;
-}
-
-static cuzk_status take_made_key(pending_proof *d, unsigned device, const prove_request *req,
-                                 const cuzk_control *control, cuzk_error *err) {
-    shape_source src;
-    cuzk_status st = shape_source_make(&src, req->shape, &req->key->root, err);
-    if (st != CUZK_OK) return st;
-    key_making m = {req->key, &src.gpu, d->shape->object};
-    st = resident_take(&d->resident_key, device, req->key->id, true, setup_make_key, &m, control, err);
-    shape_source_free(&src);
-    return st;
-}
-
 static cuzk_status take_residents(pending_proof *d, unsigned device, const prove_request *req, pool *p,
                                   const cuzk_control *control, cuzk_error *err) {
-    cuzk_status st = take_shape(d, device, req, control, err);
+    const shape *s = req->shape;
+    shape_on_device of_shape = {s, &req->key->root};
+    cuzk_status st = resident_take(&d->shape, device, shape_id(s), false, resident_make_shape, &of_shape, control, err);
     d->resident_key = st == CUZK_OK ? resident_take_present(device, req->key->id, true) : NULL;
     if (st != CUZK_OK || d->resident_key) return st;
-    if (req->key->recipe) return take_made_key(d, device, req, control, err);
+    key_making m = {req->key, s, d->shape->object};
+    if (req->key->recipe)
+        return resident_take(&d->resident_key, device, req->key->id, true, setup_make_key, &m, control, err);
     uint64_t shape_bytes, proof_bytes, limit;
     key_on_device k = {.key = req->key, .source = stream_source(req->key), .p = p, .control = control};
     api->shape_needs(d->shape->object, &shape_bytes, &proof_bytes);

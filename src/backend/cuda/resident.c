@@ -251,5 +251,11 @@ cuzk_status shape_source_make(shape_source *s, const shape *sh, const ntt_root *
 }
 
 cuzk_status resident_make_shape(void **out, unsigned device, const void *source, cuzk_error *err) {
-    return api->shape_create((gpu_shape **)out, device, source, err);
+    const shape_on_device *s = source;
+    shape_source src;
+    cuzk_status st = shape_source_make(&src, s->shape, s->root, err);
+    if (st != CUZK_OK) return st;
+    st = api->shape_create((gpu_shape **)out, device, &src.gpu, err);
+    shape_source_free(&src);
+    return st;
 }

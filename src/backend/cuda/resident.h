@@ -83,11 +83,11 @@ void stream_buffers_give(unsigned device);
 /* KEY_DAMAGED naming section, index and byte. */
 cuzk_status stream_bad_point(const proving_key *key, const gpu_bad_point *bad, cuzk_error *err);
 
-/* A development key made on the device (key->recipe), and its shape there; a resident_maker. */
+/* A development key made on the device (key->recipe), and its shape on the host and there; a resident_maker. */
 typedef struct key_making {
     const proving_key *key;
-    const gpu_shape_source *source;
-    const gpu_shape *shape;
+    const shape *shape;
+    const gpu_shape *on_device;
 } key_making;
 cuzk_status setup_make_key(void **out, unsigned device, const void *source, cuzk_error *err);
 
@@ -98,6 +98,12 @@ typedef struct shape_source {
 } shape_source;
 cuzk_status shape_source_make(shape_source *s, const shape *sh, const ntt_root *root, cuzk_error *err);
 void shape_source_free(shape_source *s);
+/* A resident_maker over a shape_on_device. What the device is given is made by whoever sends it alone, since it takes
+ * as much memory as a witness. */
+typedef struct shape_on_device {
+    const shape *shape;
+    const ntt_root *root;
+} shape_on_device;
 cuzk_status resident_make_shape(void **out, unsigned device, const void *source, cuzk_error *err);
 /* low[i] = scale base^i, i < 2^low_bits; high[i] = base^(i 2^low_bits), as gpu_ntt_elements orders them. Returns the
  * end. */

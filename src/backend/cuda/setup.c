@@ -37,10 +37,8 @@ static void scalars(gpu_setup_source *g, unsigned log2, const trapdoor *t) {
     secure_wipe(&z, sizeof z);
 }
 
-cuzk_status setup_make_key(void **out, unsigned device, const void *source, cuzk_error *err) {
+static cuzk_status make_key(gpu_key **out, const key_making *m, const gpu_shape_source *s, cuzk_error *err) {
     const gpu_api *api = cuda_module();
-    const key_making *m = source;
-    const gpu_shape_source *s = m->source;
     const trapdoor *t = &m->key->recipe->trapdoor;
     unsigned low = api->ntt_low_bits();
     size_t elements = ((size_t)1 << low) + ((size_t)1 << (s->log2 > low ? s->log2 - low : 0));
@@ -56,7 +54,6 @@ cuzk_status setup_make_key(void **out, unsigned device, const void *source, cuzk
                           .b_inputs = s->b_inputs,
                           .n_b_inputs = s->n_b_inputs,
                           .ic_out = ic};
-    (void)device; /* the shape's */
     cuzk_status st = ic ? buffer_alloc(&tau, BUFFER_SETUP, elements * sizeof(fr), err)
                         : cuzk_fail(err, CUZK_MEMORY, "no memory to make a key");
     if (st == CUZK_OK) {
@@ -66,7 +63,7 @@ cuzk_status setup_make_key(void **out, unsigned device, const void *source, cuzk
         power_tables(tau.data, s->log2, low, &t->tau, &one);
         g.tau_block = tau.data;
         scalars(&g, s->log2, t);
-        st = api->setup((gpu_key **)out, m->shape, &g, err);
+        st = api->setup(out, m->on_device, &g, err);
     }
     if (st == CUZK_OK) {
         st = key_recipe_made(m->key, ic, err);
@@ -78,19 +75,27 @@ cuzk_status setup_make_key(void **out, unsigned device, const void *source, cuzk
     return st;
 }
 
+cuzk_status setup_make_key(void **out, unsigned device, const void *source, cuzk_error *err) {
+    const key_making *m = source;
+    shape_source src;
+    (void)device; /* the shape's */
+    cuzk_status st = shape_source_make(&src, m->shape, &m->key->root, err);
+    if (st != CUZK_OK) return st;
+    st = make_key((gpu_key **)out, m, &src.gpu, err);
+    shape_source_free(&src);
+    return st;
+}
+
 /* The key on the device, made when it is not there, and taken. */
 static cuzk_status take_made(resident **out, unsigned device, const proving_key *k, const shape *s, cuzk_error *err) {
-    shape_source src;
     resident *of_shape = NULL;
-    cuzk_status st = shape_source_make(&src, s, &k->root, err);
-    if (st != CUZK_OK) return st;
-    st = resident_take(&of_shape, device, shape_id(s), false, resident_make_shape, &src.gpu, NULL, err);
+    shape_on_device wish = {s, &k->root};
+    cuzk_status st = resident_take(&of_shape, device, shape_id(s), false, resident_make_shape, &wish, NULL, err);
     if (st == CUZK_OK) {
-        key_making m = {k, &src.gpu, of_shape->object};
+        key_making m = {k, s, of_shape->object};
         st = resident_take(out, device, k->id, true, setup_make_key, &m, NULL, err);
     }
     resident_give(of_shape);
-    shape_source_free(&src);
     return st;
 }
 
