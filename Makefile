@@ -34,7 +34,8 @@ test-slow: build
 
 test-sanitizers: setup
 	@for preset in dev tsan; do \
-	    cmake --preset $$preset -Wno-dev >/dev/null && cmake --build --preset $$preset --target tests_fast && \
+	    cmake --preset $$preset -DCUZK_SANITIZE_KERNELS=ON -Wno-dev >/dev/null && \
+	        cmake --build --preset $$preset --target tests_fast && \
 	        ctest --preset $$preset || exit 1; \
 	done
 

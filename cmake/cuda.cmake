@@ -32,10 +32,12 @@ if(CUZK_CUDA_QUICK) # machine code and portable PTX share the compiler's longest
     list(JOIN codes "," codes)
     set(cuda_gencode -gencode=arch=compute_${newest},code=[${codes},compute_${newest}])
 endif()
-set(cuda_flags -std=c++17 -O3 -lineinfo ${cuda_gencode} -Xcompiler=-fPIC,-fvisibility=hidden,-Wall
-    -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src)
+set(cuda_flags -std=c++17 ${cuda_gencode} -Xcompiler=-fPIC,-fvisibility=hidden,-Wall -I${PROJECT_SOURCE_DIR}/include
+               -I${PROJECT_SOURCE_DIR}/src)
 if(CUZK_CUDA_QUICK)
-    list(APPEND cuda_flags -Xcicc=-O1 -Xptxas=-O0)
+    list(APPEND cuda_flags -O0 -Ofc=max)
+else()
+    list(APPEND cuda_flags -O3 -lineinfo)
 endif()
 
 # One object a source; each depends on the neighbouring headers.

@@ -68,7 +68,7 @@ static engine_view under(const char *what, const sim_faults *f, sim_stats *stats
 static void allocations_fail(void **state) {
     (void)state;
     sim_stats s;
-    for (unsigned every = 1; every <= 40; every = TEST_SANITIZED ? every * 7 + 5 : every * 2 + 1) {
+    for (unsigned every = 1; every <= 40; every = TEST_SANITIZED ? every * 7 + 5 : every * 4 + 3) {
         engine_view v = under("allocations", &(sim_faults){.allocation_every = every}, &s);
         if (every <= 7) assert_true(v.devices[0].quarantined); /* three a proof: at least three in seven proofs */
         if (every > 20) assert_false(v.devices[0].quarantined);
@@ -80,7 +80,7 @@ static void allocations_fail(void **state) {
 static void launches_fail(void **state) {
     (void)state;
     sim_stats s;
-    for (unsigned every = 1; every <= 130; every = TEST_SANITIZED ? every * 13 + 6 : every * 2 + 3) {
+    for (unsigned every = 1; every <= 130; every = TEST_SANITIZED ? every * 13 + 6 : every * 4 + 9) {
         engine_view v = under("launches", &(sim_faults){.launch_every = every}, &s);
         assert_true(v.devices[0].faults > 0 || 8 * s.started < every); /* eight a proof; the other may take most */
         if (every <= 20) {

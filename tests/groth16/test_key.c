@@ -304,16 +304,17 @@ static void flipped_bits(void **state) {
     (void)state;
     size_t n;
     params_view v;
-    uint8_t *data = golden("mimc-322", &n);
+    uint8_t *data = golden("many-inputs", &n);
     OK(params_view_open(&v, path, data, n, &err));
     for (params_section s = 0; s < PARAMS_SECTIONS; s++) {
         uint32_t width = params_point_bytes(s);
         const uint32_t indices[] = {0, v.count[s] / 2, v.count[s] - 1};
-        for (int i = 0; i < 3; i += TEST_SANITIZED ? 2 : 1) {
+        for (int i = 0; i < 3; i++) {
             size_t at = v.offset[s] + (size_t)indices[i] * width;
             char where[128];
             snprintf(where, sizeof where, "section %s, index %u, byte %zu", params_section_name(s), indices[i], at);
-            for (int k = 0; k < 3; k += TEST_SANITIZED ? 2 : 1) {
+            for (int k = 0; k < 3; k++) {
+                if (i > 0 && k != i) continue; /* each place in the first point, one in the others */
                 size_t byte = at + (k == 0 ? 0 : k == 1 ? width / 2 : width - 1);
                 uint8_t mask = k == 0 ? 0x80 : 1;
                 data[byte] ^= mask;
@@ -331,7 +332,7 @@ static void identities_and_small_orders(void **state) {
     (void)state;
     size_t n, m;
     params_view v;
-    uint8_t *data = golden("mimc-322", &n), saved[192];
+    uint8_t *data = golden("many-inputs", &n), saved[192];
     OK(params_view_open(&v, path, data, n, &err));
     /* A point on the curve and outside G1, from the known bad keys: h0's place. */
     uint8_t *outside = case_read(TEST_DATA "/tiny/bad/params-h0-not-in-subgroup.bin", &m);
@@ -488,7 +489,7 @@ static void bad_points_among_many(void **state) {
     put(data, n);
     OK(key_verify_file(path, true, &valid, workers, NULL, &err));
     assert_true(valid);
-    const uint32_t at[] = {131072, 131071, 0, 77777, COUNT - 1};
+    const uint32_t at[] = {131072, 131071, COUNT - 1};
     for (size_t i = 0; i < (TEST_SANITIZED ? 1 : sizeof at / sizeof *at); i++) {
         uint8_t *point = data + v.offset[PARAMS_H] + (size_t)at[i] * 96;
         char where[64];

@@ -44,7 +44,7 @@ def python_command():
     if not same_manifest(folder, manifest):
         shutil.rmtree(folder, ignore_errors=True)
         fetch([sys.executable, "-m", "venv", folder])
-        fetch([folder / "bin" / "pip", "install", "-q", "--only-binary", ":all:", "-r", manifest])
+        fetch([folder / "bin" / "pip", "install", "-q", "--no-compile", "--only-binary", ":all:", "-r", manifest])
         shutil.copy(manifest, folder)
     return [folder / "bin" / "python", HERE / "python" / "peer.py"], {}
 
