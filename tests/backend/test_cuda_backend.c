@@ -39,6 +39,7 @@ static void make(groth16_case *c, const char *name, uint64_t constraints) {
     OK(case_make(c, folder, name, chain_run, &params[made++], &start, NULL, workers, &err));
 }
 
+static uint64_t host_room; /* tracked bytes that prove_start may take; 0: any */
 static uint64_t told;
 static void hear(void *user, uint64_t bytes) {
     (void)user;
@@ -52,7 +53,10 @@ static cuzk_status begin_with(const groth16_case *c, const proving_key *key, pen
     OK(witness_write(&w, c->shape, c->run, c->params, c->instance, &err));
     OK(groth16_blinding(&q.r, &q.s, &err));
     buffer_reset_peaks();
-    return cuda->prove_start(0, out, &q, workers, control, &err);
+    if (host_room) buffer_set_limit(buffer_total_stats().live_bytes + host_room);
+    cuzk_status s = cuda->prove_start(0, out, &q, workers, control, &err);
+    buffer_set_limit(0);
+    return s;
 }
 
 static cuzk_status begin(const groth16_case *c, pending_proof **out, const cuzk_control *control) {
@@ -111,6 +115,33 @@ static void limits(void **state) {
     assert_int_equal(gpu->live, 0);
     assert_int_equal(gpu->wrong, 0);
     case_free(&c);
+}
+
+/* When the host has no memory for what goes to the device, what lies there stays. */
+static void the_host_is_short(void **state) {
+    (void)state;
+    groth16_case c, other;
+    pending_proof *p;
+    make(&c, "there", 9000);
+    make(&other, "short", 7000);
+    backend_cuda_limit_memory(0, 0);
+    uint64_t before = buffer_total_stats().live_bytes;
+    OK(begin(&c, &p, NULL));
+    end(p);
+    uint64_t there = gpu->live;
+    assert_true(there > 0);
+    for (host_room = 4096; host_room <= 8192; host_room += 4096) { /* for the proof itself, and a little */
+        assert_int_equal(begin(&other, &p, NULL), CUZK_MEMORY);
+        assert_int_equal(gpu->live, there);
+    }
+    host_room = 0;
+    assert_int_equal(buffer_total_stats().live_bytes, before);
+    OK(begin(&other, &p, NULL));
+    end(p);
+    assert_true(gpu->live > there);
+    backend_cuda_evict();
+    case_free(&c);
+    case_free(&other);
 }
 
 /* Two proofs share the pinned buffers, which go with the last of them; a fault in the middle of a key, and cancelling,
@@ -584,6 +615,7 @@ static int tear_down(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits),
+        cmocka_unit_test(the_host_is_short),
         cmocka_unit_test(streaming),
         cmocka_unit_test(devices_do_not_wait_for_each_other),
         cmocka_unit_test(residents),

@@ -96,8 +96,11 @@ cuzk_status resident_take(resident **out, unsigned device, uint64_t id, bool is_
     if (st != CUZK_OK) return st;
     if (making) {
         void *object = NULL;
-        do st = make(&object, device, source, err);
-        while (st == CUZK_MEMORY && resident_put_out_one(device));
+        bool full;
+        do {
+            full = false;
+            st = make(&object, device, source, &full, err);
+        } while (full && resident_put_out_one(device));
         pthread_mutex_lock(&table_lock);
         r->object = object;
         r->making = false;
@@ -250,12 +253,13 @@ cuzk_status shape_source_make(shape_source *s, const shape *sh, const ntt_root *
     return CUZK_OK;
 }
 
-cuzk_status resident_make_shape(void **out, unsigned device, const void *source, cuzk_error *err) {
+cuzk_status resident_make_shape(void **out, unsigned device, const void *source, bool *full, cuzk_error *err) {
     const shape_on_device *s = source;
     shape_source src;
     cuzk_status st = shape_source_make(&src, s->shape, s->root, err);
     if (st != CUZK_OK) return st;
     st = api->shape_create((gpu_shape **)out, device, &src.gpu, err);
+    *full = st == CUZK_MEMORY;
     shape_source_free(&src);
     return st;
 }

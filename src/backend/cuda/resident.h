@@ -20,7 +20,8 @@ typedef struct resident {
     uint64_t used_at;
 } resident;
 
-typedef cuzk_status (*resident_maker)(void **out, unsigned device, const void *source, cuzk_error *err);
+/* *full is set when it was the device's memory that was short, not the host's. */
+typedef cuzk_status (*resident_maker)(void **out, unsigned device, const void *source, bool *full, cuzk_error *err);
 /* Finds the object, or makes it, putting out others that nobody uses while memory is short. Others that want it wait
  * for its maker, or until they are cancelled: two proofs never load one key twice. Give it back with resident_give. */
 cuzk_status resident_take(resident **out, unsigned device, uint64_t id, bool is_key, resident_maker make,
@@ -62,7 +63,7 @@ typedef struct key_on_device {
 gpu_key_source stream_source(const proving_key *k);
 /* A resident_maker over a key_on_device: reads the points on all threads, from the host's or from the key's file.
  * KEY_DAMAGED as when the CPU converts the key. */
-cuzk_status stream_make_key(void **out, unsigned device, const void *source, cuzk_error *err);
+cuzk_status stream_make_key(void **out, unsigned device, const void *source, bool *full, cuzk_error *err);
 /* Most bytes for the device: what was set, or its memory less what the driver wants. */
 cuzk_status stream_limit(unsigned device, uint64_t *bytes, cuzk_error *err);
 /* The sections that fit beside shape and one proof within the limit, tried in the order of gpu_section; MEMORY with the
@@ -89,7 +90,7 @@ typedef struct key_making {
     const shape *shape;
     const gpu_shape *on_device;
 } key_making;
-cuzk_status setup_make_key(void **out, unsigned device, const void *source, cuzk_error *err);
+cuzk_status setup_make_key(void **out, unsigned device, const void *source, bool *full, cuzk_error *err);
 
 /* A shape as the device side takes it, in place over the shape's own arrays, with what has to be made for it. */
 typedef struct shape_source {
@@ -104,7 +105,7 @@ typedef struct shape_on_device {
     const shape *shape;
     const ntt_root *root;
 } shape_on_device;
-cuzk_status resident_make_shape(void **out, unsigned device, const void *source, cuzk_error *err);
+cuzk_status resident_make_shape(void **out, unsigned device, const void *source, bool *full, cuzk_error *err);
 /* low[i] = scale base^i, i < 2^low_bits; high[i] = base^(i 2^low_bits), as gpu_ntt_elements orders them. Returns the
  * end. */
 fr *power_tables(fr *at, unsigned log2, unsigned low_bits, const fr *base, const fr *scale);

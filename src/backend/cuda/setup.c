@@ -37,7 +37,8 @@ static void scalars(gpu_setup_source *g, unsigned log2, const trapdoor *t) {
     secure_wipe(&z, sizeof z);
 }
 
-static cuzk_status make_key(gpu_key **out, const key_making *m, const gpu_shape_source *s, cuzk_error *err) {
+static cuzk_status make_key(gpu_key **out, const key_making *m, const gpu_shape_source *s, bool *full,
+                            cuzk_error *err) {
     const gpu_api *api = cuda_module();
     const trapdoor *t = &m->key->recipe->trapdoor;
     unsigned low = api->ntt_low_bits();
@@ -64,6 +65,7 @@ static cuzk_status make_key(gpu_key **out, const key_making *m, const gpu_shape_
         g.tau_block = tau.data;
         scalars(&g, s->log2, t);
         st = api->setup(out, m->on_device, &g, err);
+        *full = st == CUZK_MEMORY;
     }
     if (st == CUZK_OK) {
         st = key_recipe_made(m->key, ic, err);
@@ -75,13 +77,13 @@ static cuzk_status make_key(gpu_key **out, const key_making *m, const gpu_shape_
     return st;
 }
 
-cuzk_status setup_make_key(void **out, unsigned device, const void *source, cuzk_error *err) {
+cuzk_status setup_make_key(void **out, unsigned device, const void *source, bool *full, cuzk_error *err) {
     const key_making *m = source;
     shape_source src;
     (void)device; /* the shape's */
     cuzk_status st = shape_source_make(&src, m->shape, &m->key->root, err);
     if (st != CUZK_OK) return st;
-    st = make_key((gpu_key **)out, m, &src.gpu, err);
+    st = make_key((gpu_key **)out, m, &src.gpu, full, err);
     shape_source_free(&src);
     return st;
 }

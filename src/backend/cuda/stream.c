@@ -209,18 +209,19 @@ cuzk_status stream_bad_point(const proving_key *key, const gpu_bad_point *bad, c
         bad->fault == GPU_POINT_IDENTITY ? PARAMS_IDENTITY : point_status_text((point_status)bad->fault));
 }
 
-cuzk_status stream_make_key(void **out, unsigned device, const void *source, cuzk_error *err) {
+cuzk_status stream_make_key(void **out, unsigned device, const void *source, bool *full, cuzk_error *err) {
     const key_on_device *k = source;
     unsigned chunks;
     gpu_bad_point bad;
     reading r = {.key = k->key, .p = k->p, .control = k->control};
     gpu_stream s = {
         .read = read_points, .user = &r, .chunk_bytes = stream_chunk_bytes(&k->source, k->sections, &chunks)};
-    if (!k->sections) return cuda_module()->key_create((gpu_key **)out, device, &k->source, 0, NULL, &bad, err);
-    cuzk_status st = stream_buffers_take(s.buffer, device, s.chunk_bytes, err);
+    cuzk_status st = k->sections ? stream_buffers_take(s.buffer, device, s.chunk_bytes, err) : CUZK_OK;
     if (st != CUZK_OK) return st;
-    st = cuda_module()->key_create((gpu_key **)out, device, &k->source, k->sections, &s, &bad, err);
-    stream_buffers_give(device);
+    st =
+        cuda_module()->key_create((gpu_key **)out, device, &k->source, k->sections, k->sections ? &s : NULL, &bad, err);
+    *full = st == CUZK_MEMORY;
+    if (k->sections) stream_buffers_give(device);
     return st == CUZK_KEY_DAMAGED ? stream_bad_point(k->key, &bad, err) : st;
 }
 
