@@ -397,6 +397,29 @@ static void workers_as_needed(void **state) {
     if (!TEST_SANITIZED) assert_true(took < 40 * 0.5 / 4); /* three at a time would take 6.7 s */
 }
 
+/* Each worker of the CPU holds a witness as long as it proves: however many there are, all have work, and one is ready.
+ */
+static void workers_of_the_cpu(void **state) {
+    (void)state;
+    sim_options sim = slow(0.1);
+    cuzk_error err;
+    cuzk_engine_options o = engine_case_options();
+    o.synthesis_workers = 2;
+    o.device_workers = 6;
+    const backend *b = backend_sim_create(&sim, &err);
+    assert_non_null(b);
+    engine_device d = {b, 0, true};
+    engine = engine_case_start(&o, &d, 1, NULL);
+    submit("a", 1024, 24, 'a', CUZK_PRIORITY_NORMAL, 0);
+    engine_case_expect(engine, "a", CUZK_JOB_COMPLETED, 1024, 24, 'a');
+    engine_view v;
+    assert_int_equal(engine_view_get(engine, &v, &err), CUZK_OK);
+    print_message("the CPU's six workers: at most %u witnesses\n", v.peak_synthesized_in_flight);
+    assert_true(v.peak_synthesized_in_flight > 6 && v.peak_synthesized_in_flight <= 8);
+    engine_view_free(&v);
+    close_sim();
+}
+
 /* Permits and reservations given back too early: witnesses pile up before the slow device, and the trace of the engine
  * shows it; as it is, their number is flat. */
 static unsigned pile(bool early) {
@@ -441,6 +464,7 @@ int main(void) {
         cmocka_unit_test(critical_goes_at_once),
         cmocka_unit_test(never_idle),
         cmocka_unit_test(workers_as_needed),
+        cmocka_unit_test(workers_of_the_cpu),
         cmocka_unit_test(the_old_accident),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
