@@ -17,7 +17,8 @@
         fixed_base_##G##_destroy(table);                                                                               \
         return points;                                                                                                 \
     }                                                                                                                  \
-    /* Random points and scalars with every tenth point infinite or repeated, and runs of equal scalars. */            \
+    /* Random points and scalars with every tenth point infinite or repeated, and runs of equal scalars. Not one point \
+     * alone, which blst 0.2.11 gets wrong (it is compared with double-and-add in math_msm). */                        \
     static void G##_against_blst(void **state) {                                                                       \
         (void)state;                                                                                                   \
         blst_oracle blst = {0};                                                                                        \
@@ -33,7 +34,7 @@
             if (i % 20 != 9) points[i] = points[i - 1], scalars[i] = scalars[i - 1];                                   \
         }                                                                                                              \
         for (size_t i = 1000; i < 4000; i++) scalars[i] = scalars[1000];                                               \
-        for (size_t n = 1; n <= most; n = n * 5 / 2 + 1) {                                                             \
+        for (size_t n = 2; n <= most; n = n * 5 / 2 + 1) {                                                             \
             size_t versions;                                                                                           \
             cuzk_error err;                                                                                            \
             const struct math_kernels *const *all = math_kernels_all(&versions);                                       \
