@@ -5,7 +5,7 @@ help:
 	@echo 'make build      release program: build/release/cuzk'
 	@echo 'make demo       builds, then makes and verifies a proof on this machine'
 	@echo 'make test       installs missing packages (Debian), builds, runs the tests (minutes)'
-	@echo 'make test-slow  the tests that take longer'
+	@echo 'make test-slow  the tests that take longer (half an hour on two cores), and then make fuzz'
 	@echo 'make test-sanitizers  the fast tests under the address, undefined and thread sanitizers'
 	@echo 'make bench      builds and runs the benchmarks of bench/'
 	@echo 'make fuzz       builds the fuzz targets (clang) and runs each for FUZZ_SECONDS (default 60)'
@@ -31,6 +31,7 @@ test: build
 test-slow: build
 	@tools/oracles/fetch_blst.sh || echo 'test-slow: blst cannot be fetched (npm), so its comparison is skipped'
 	@ctest --preset slow
+	@$(MAKE) -s fuzz
 
 test-sanitizers: setup
 	@for preset in dev tsan; do \

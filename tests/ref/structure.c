@@ -41,13 +41,15 @@ static bool same(const char *name, const char *what, unsigned long long want, un
 
 static bool row_equal(const char *name, const row *want, const cs_counts *n, const uint8_t digest[32]) {
     char hex[65];
-    bool ok = same(name, "inputs", want->inputs, n->inputs) & same(name, "aux", want->aux, n->aux) &
-              same(name, "constraints", want->constraints, n->constraints) &
-              same(name, "nnz A", want->nnz[0], n->nnz[0]) & same(name, "nnz B", want->nnz[1], n->nnz[1]) &
-              same(name, "nnz C", want->nnz[2], n->nnz[2]) &
-              same(name, "a_aux density", want->a_aux, n->a_aux_density) &
-              same(name, "b_input density", want->b_input, n->b_input_density) &
-              same(name, "b_aux density", want->b_aux, n->b_aux_density);
+    bool ok = same(name, "inputs", want->inputs, n->inputs);
+    ok &= same(name, "aux", want->aux, n->aux);
+    ok &= same(name, "constraints", want->constraints, n->constraints);
+    ok &= same(name, "nnz A", want->nnz[0], n->nnz[0]);
+    ok &= same(name, "nnz B", want->nnz[1], n->nnz[1]);
+    ok &= same(name, "nnz C", want->nnz[2], n->nnz[2]);
+    ok &= same(name, "a_aux density", want->a_aux, n->a_aux_density);
+    ok &= same(name, "b_input density", want->b_input, n->b_input_density);
+    ok &= same(name, "b_aux density", want->b_aux, n->b_aux_density);
     for (int i = 0; i < 32; i++) snprintf(hex + 2 * i, 3, "%02x", digest[i]);
     if (strcmp(hex, want->digest) != 0) {
         fprintf(stderr, "%s: digest: expected %s, found %s\n", name, want->digest, hex);
