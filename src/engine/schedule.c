@@ -119,7 +119,7 @@ static bool works_for(const engine_dev *d, device_class cls) {
 /* Witnesses that there may be, from synthesis until a device of the class has taken them: three for each device (one
  * that it takes, one that is ready, one in the making), and more only when the devices turned out to be faster than the
  * synthesis of so many. So memory does not depend on how many workers of either sort are allowed. The CPU has a witness
- * for each of its workers as long as they prove, and its two ahead of them. */
+ * for each of its workers as long as they prove, and two ahead of them. */
 static unsigned ahead_locked(const cuzk_engine *e, device_class cls) {
     unsigned devices = 0, ahead = e->ahead[cls];
     for (size_t i = 0; i < e->n_devices; i++) devices += works_for(&e->devices[i], cls);
