@@ -51,6 +51,7 @@ static cuzk_status add(cuzk_engine *e, const backend *b, unsigned number, bool i
         uint64_t total = info.free_bytes;
         if (e->o.device_memory_bytes && e->o.device_memory_bytes < total) total = e->o.device_memory_bytes;
         if (b->limit_memory) b->limit_memory(number, total); /* plans are made for what the budget holds */
+        if (b->proofs_at_once) b->proofs_at_once(number, e->o.device_workers);
         d->memory = budget_create(total, 0, NULL, NULL, err);
         if (!d->memory) return err->status;
     }
@@ -262,6 +263,15 @@ static void holds(void *user, uint64_t bytes) {
     budget_shrink(&a->host, bytes);
 }
 
+/* Another may be made while the device is given the key. */
+static void witness_gone(void *user) {
+    attempt *a = user;
+    pthread_mutex_lock(&a->engine->lock);
+    attempt_permit_back_locked(a);
+    engine_changed_locked(a->engine);
+    pthread_mutex_unlock(&a->engine->lock);
+}
+
 /* Under the lock: the device has it now; its place in the queue is free, and its permit once its witness is gone. */
 static void taken_locked(attempt *a, engine_dev *d, lane *l) {
     cuzk_engine *e = a->engine;
@@ -290,6 +300,7 @@ static cuzk_status start(attempt *a, engine_dev *d, cuzk_error *err) {
                        .shape = resource_shape(a->key),
                        .witness = &a->w,
                        .holds = a->engine->fault_release_early ? NULL : holds,
+                       .witness_gone = witness_gone,
                        .holds_user = a};
     cuzk_control control = {.cancel = &a->cancel, .progress = sign_of_life, .user = a};
     cuzk_status s = groth16_blinding(&q.r, &q.s, err);

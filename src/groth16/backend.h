@@ -15,7 +15,7 @@
 #include "groth16/setup_files.h"
 #include "r1cs/witness.h"
 
-#define BACKEND_VERSION 2u
+#define BACKEND_VERSION 3u
 
 typedef struct pending_proof pending_proof; /* the backend's own */
 
@@ -31,7 +31,9 @@ typedef struct prove_request {
     /* Called (may be NULL) from prove_start or prove_finish after buffers were freed, with the most host bytes of
      * tracked buffers that this proof holds or may still take from now on; each time fewer. */
     void (*holds)(void *user, uint64_t host_bytes);
-    void *holds_user;
+    /* Called (may be NULL) once from prove_start when the witness is gone long before it returns. */
+    void (*witness_gone)(void *user);
+    void *holds_user; /* of both */
     /* Asked (may be NULL) when the finished proof is wrong, by groth16_prove alone: whether the key's points are what
      * their file says. The key's owner knows what of it was used, and who else may be bringing points. */
     cuzk_status (*doubt)(void *user, const cuzk_control *control, cuzk_error *err);
@@ -78,6 +80,9 @@ typedef struct backend {
     /* The most of a device's memory that the backend may take from now on, for plans, too; 0: all. NULL: no such limit.
      */
     void (*limit_memory)(unsigned device, uint64_t bytes);
+    /* How many proofs its user starts at once on a device, from now on, for plans, too; 1 unless told. They may share
+     * what each would do alone. NULL: makes no difference. */
+    void (*proofs_at_once)(unsigned device, unsigned proofs);
 } backend;
 
 const backend *backend_cpu(void);

@@ -16,10 +16,12 @@ struct gpu_shape {
 };
 struct gpu_key {
     gpu_key_source source;
-    unsigned sections;
+    gpu_key_layout layout;
+    bool busy; /* a pass is under way */
 };
 struct gpu_proof {
-    const gpu_key *key;
+    gpu_key *key;
+    uint64_t bytes;
     gpu_bad_point bad;
     bool ran;
 };
@@ -95,15 +97,19 @@ static void shape_destroy(gpu_shape *s) {
     free(s);
     give(FAKE_SHAPE_BYTES, &state.shapes);
 }
-static void shape_needs(const gpu_shape *s, uint64_t *shape, uint64_t *proof) {
+static gpu_proof_size proof_size(const gpu_shape_source *s) {
+    (void)s;
+    return (gpu_proof_size){FAKE_PROOF_BYTES - FAKE_WORK_BYTES, FAKE_WORK_BYTES};
+}
+static void shape_needs(const gpu_shape *s, uint64_t *shape, gpu_proof_size *proof) {
     (void)s;
     *shape = FAKE_SHAPE_BYTES;
-    *proof = FAKE_PROOF_BYTES;
+    *proof = proof_size(NULL);
 }
 
-static uint64_t key_bytes(const gpu_key_source *k, unsigned sections) {
+static uint64_t key_bytes(const gpu_key_source *k, const gpu_key_layout *l) {
     (void)k;
-    return FAKE_SECTION_BYTES * (uint64_t)__builtin_popcount(sections);
+    return FAKE_SECTION_BYTES * (uint64_t)__builtin_popcount(l->sections) + l->work_bytes;
 }
 static uint64_t points_of(const gpu_key_source *k, unsigned section) {
     const uint64_t points[GPU_SECTIONS] = {k->n_h, k->n_l, k->n_a, k->n_b, k->n_b};
@@ -130,35 +136,35 @@ static cuzk_status read_section(const gpu_key_source *k, unsigned s, const gpu_s
 }
 
 /* As a device that hangs, but for ten seconds at most, which is wrong. */
-static void hold(unsigned device) {
-    if (device != 0 || !state.hold) return;
+static void hold(unsigned device, atomic_bool *until) {
+    if (device != 0 || !*until) return;
     state.held = true;
-    for (int i = 0; state.hold; i++) {
+    for (int i = 0; *until; i++) {
         usleep(10000);
         if (i < 1000) continue;
         state.wrong++;
-        state.hold = false;
+        *until = false;
     }
     state.held = false;
 }
 
-static cuzk_status key_create(gpu_key **out, unsigned device, const gpu_key_source *k, unsigned sections,
+static cuzk_status key_create(gpu_key **out, unsigned device, const gpu_key_source *k, const gpu_key_layout *l,
                               const gpu_stream *from, gpu_bad_point *bad, cuzk_error *err) {
-    hold(device);
+    hold(device, &state.hold);
     *bad = (gpu_bad_point){GPU_H, 0, GPU_POINT_OK};
-    if (take(key_bytes(k, sections), &state.keys, err) != CUZK_OK) return CUZK_MEMORY;
+    if (take(key_bytes(k, l), &state.keys, err) != CUZK_OK) return CUZK_MEMORY;
     cuzk_status st = CUZK_OK;
     state.chunks = 0;
     for (unsigned s = 0; s < GPU_SECTIONS && st == CUZK_OK; s++)
-        if (sections >> s & 1) st = read_section(k, s, from, bad, err);
+        if (l->sections >> s & 1) st = read_section(k, s, from, bad, err);
     if (st == CUZK_OK && bad->fault != GPU_POINT_OK) st = cuzk_fail(err, CUZK_KEY_DAMAGED, "bad");
     if (st != CUZK_OK) {
-        give(key_bytes(k, sections), &state.keys);
+        give(key_bytes(k, l), &state.keys);
         return st;
     }
     *out = calloc(1, sizeof **out);
     (*out)->source = *k;
-    (*out)->sections = sections;
+    (*out)->layout = *l;
     state.keys_made++;
     state.chunks_loaded = state.chunks;
     return CUZK_OK;
@@ -173,7 +179,7 @@ static cuzk_status setup(gpu_key **out, const gpu_shape *s, const gpu_setup_sour
     give(FAKE_SETUP_BYTES, &working);
     for (uint32_t i = 0; i < s->n_inputs; i++) memcpy((uint8_t *)src->ic_out + i * 96, src->g1, 96);
     *out = calloc(1, sizeof **out);
-    (*out)->sections = GPU_WHOLE_KEY;
+    (*out)->layout = (gpu_key_layout){GPU_WHOLE_KEY, 1, 0};
     (*out)->source =
         (gpu_key_source){.n_h = (1u << s->log2) - 1, .n_l = s->n_aux, .n_a = s->n_inputs, .n_b = src->n_b_inputs};
     for (uint32_t w = 0; w < (s->n_aux + 63) / 64; w++) {
@@ -203,22 +209,20 @@ static uint64_t setup_bytes(uint32_t inputs, uint32_t aux, uint32_t log2) {
     return FAKE_SETUP_BYTES;
 }
 static void key_destroy(gpu_key *k) {
-    give(key_bytes(NULL, k->sections), &state.keys);
+    give(key_bytes(NULL, &k->layout), &state.keys);
     free(k);
 }
-static unsigned key_sections(const gpu_key *k) {
-    return k->sections;
+static gpu_key_layout key_layout(const gpu_key *k) {
+    return k->layout;
 }
 
-static uint64_t proof_bytes(const gpu_shape_source *s) {
-    (void)s;
-    return FAKE_PROOF_BYTES;
-}
 static cuzk_status proof_open(gpu_proof **out, const gpu_shape *s, const gpu_key *k, cuzk_error *err) {
     (void)s;
-    if (take(FAKE_PROOF_BYTES, &state.proofs, err) != CUZK_OK) return CUZK_MEMORY;
+    uint64_t bytes = FAKE_PROOF_BYTES - k->layout.work_bytes;
+    if (take(bytes, &state.proofs, err) != CUZK_OK) return CUZK_MEMORY;
     *out = calloc(1, sizeof **out);
-    (*out)->key = k;
+    (*out)->bytes = bytes;
+    (*out)->key = (gpu_key *)(uintptr_t)k;
     pthread_mutex_lock(&books);
     memset(state.witness_bytes, 0, sizeof state.witness_bytes);
     pthread_mutex_unlock(&books);
@@ -234,17 +238,28 @@ static cuzk_status proof_put(gpu_proof *p, gpu_witness_part part, uint64_t offse
     if (part == GPU_FIELDS && offset + bytes <= state.fields_bytes) memcpy(state.fields + offset, from, bytes);
     return CUZK_OK;
 }
-static cuzk_status proof_run(gpu_proof *p, const gpu_stream *stream, cuzk_error *err) {
+static cuzk_status proofs_run(gpu_proof *const *proofs, unsigned n, const gpu_stream *stream, cuzk_error *err) {
     cuzk_status st = CUZK_OK;
-    p->ran = true;
-    p->bad = (gpu_bad_point){GPU_H, 0, GPU_POINT_OK};
-    if (p->key->sections == GPU_WHOLE_KEY) return CUZK_OK;
-    state.chunks = 0; /* one reads at a time */
-    for (unsigned s = 0; s < GPU_SECTIONS && st == CUZK_OK; s++) {
-        if (p->key->sections >> s & 1) continue;
-        if (!stream) return cuzk_fail(err, CUZK_INTERNAL, "no stream for a missing section");
-        st = read_section(&p->key->source, s, stream, &p->bad, err);
+    gpu_bad_point bad = {GPU_H, 0, GPU_POINT_OK};
+    gpu_key *k = proofs[0]->key;
+    bool whole = k->layout.sections == GPU_WHOLE_KEY;
+    state.wrong += n < 1 || n > (whole ? 1 : GPU_PASS_MOST) || k->busy;
+    k->busy = !whole;
+    for (unsigned i = 0; i < n; i++) {
+        state.wrong += proofs[i]->ran || proofs[i]->key != k;
+        proofs[i]->ran = true;
     }
+    if (!whole) {
+        state.chunks = 0; /* one reads at a time */
+        state.passes++;
+        state.together = n;
+        hold(0, &state.hold_pass);
+        if (!stream) return cuzk_fail(err, CUZK_INTERNAL, "no stream for a missing section");
+    }
+    for (unsigned s = 0; s < GPU_SECTIONS && st == CUZK_OK; s++)
+        if (!(k->layout.sections >> s & 1)) st = read_section(&k->source, s, stream, &bad, err);
+    for (unsigned i = 0; i < n; i++) proofs[i]->bad = bad;
+    k->busy = false;
     return st;
 }
 static cuzk_status proof_wait(gpu_proof *p, gpu_sums *out, cuzk_error *err) {
@@ -266,8 +281,8 @@ static cuzk_status proof_wait(gpu_proof *p, gpu_sums *out, cuzk_error *err) {
     return CUZK_OK;
 }
 static void proof_destroy(gpu_proof *p) {
+    give(p->bytes, &state.proofs);
     free(p);
-    give(FAKE_PROOF_BYTES, &state.proofs);
 }
 static bool pin(void *data, uint64_t bytes) {
     (void)data, (void)bytes;
@@ -294,14 +309,14 @@ const gpu_api *cuzk_gpu_api(void) {
                                 .key_bytes = key_bytes,
                                 .key_create = key_create,
                                 .key_destroy = key_destroy,
-                                .key_sections = key_sections,
+                                .key_layout = key_layout,
                                 .setup = setup,
                                 .setup_bytes = setup_bytes,
                                 .key_write = key_write,
-                                .proof_bytes = proof_bytes,
+                                .proof_size = proof_size,
                                 .proof_open = proof_open,
                                 .proof_put = proof_put,
-                                .proof_run = proof_run,
+                                .proofs_run = proofs_run,
                                 .proof_wait = proof_wait,
                                 .proof_destroy = proof_destroy,
                                 .pin = pin,

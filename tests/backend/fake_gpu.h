@@ -7,9 +7,10 @@
 #include <stdint.h>
 
 #define FAKE_SHAPE_BYTES 1000u
-#define FAKE_PROOF_BYTES 2000u
+#define FAKE_PROOF_BYTES 2000u  /* of them … */
+#define FAKE_WORK_BYTES 1900u   /* … the work memory, which a key that is not whole there holds */
 #define FAKE_SETUP_BYTES 5000u  /* while a key is made */
-#define FAKE_SECTION_BYTES 100u /* of a key, each */
+#define FAKE_SECTION_BYTES 150u /* of a key, each */
 
 typedef struct fake_gpu {
     uint64_t live, peak, limit; /* device bytes */
@@ -21,11 +22,13 @@ typedef struct fake_gpu {
     const uint8_t *expect[5];  /* bytes of the sections, when they are to be looked at */
     unsigned chunks;           /* read by the last proof, or while the last key was made … */
     unsigned chunks_loaded;    /* … the latter */
-    unsigned fail_chunk;       /* n: the n-th chunk of a proof is a fault of the device; 0: none */
+    unsigned passes, together; /* over keys that are streamed, and the proofs of the last */
+    unsigned fail_chunk;       /* n: the n-th chunk of a pass is a fault of the device; 0: none */
     uint8_t written;           /* what the bytes of a key are that goes to a file */
     unsigned wrong;            /* calls that the real module would not bear */
     unsigned devices;          /* 0: one */
     atomic_bool hold, held;    /* a key goes to device 0 no faster than until hold is taken away; held: it does not */
+    atomic_bool hold_pass;     /* the same of passes */
 } fake_gpu;
 
 #endif

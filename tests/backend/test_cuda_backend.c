@@ -86,8 +86,9 @@ static void limits(void **state) {
         backend_cuda_limit_memory(0, rows[i].limit);
         uint64_t before = buffer_total_stats().live_bytes;
         OK(cuda->plan(0, c.shape, 1, 0, 0, &plan, &err));
-        assert_int_equal(plan.device_shared_bytes, FAKE_SHAPE_BYTES + rows[i].sections * section);
-        assert_int_equal(plan.device_bytes, plan.device_shared_bytes + FAKE_PROOF_BYTES);
+        uint64_t work = rows[i].sections < 5 ? FAKE_WORK_BYTES : 0;
+        assert_int_equal(plan.device_shared_bytes, FAKE_SHAPE_BYTES + work + rows[i].sections * section);
+        assert_int_equal(plan.device_bytes, base + rows[i].sections * section);
         OK(begin(&c, &p, NULL));
         assert_int_equal(gpu->live, plan.device_bytes);
         assert_int_equal(buffer_total_stats().peak_bytes - before, plan.host_bytes);
@@ -514,6 +515,7 @@ static cuzk_engine *engine_on_fake(uint64_t device_bytes, cuzk_device_policy pol
     o.device_memory_bytes = device_bytes;
     o.policy = policy;
     o.attempts = policy == CUZK_REQUIRE_GPU ? 1 : 3;
+    o.device_workers = 2;
     return engine_case_start(&o, devices, 2, NULL);
 }
 
@@ -593,6 +595,35 @@ static void engine_brings_points(void **state) {
     assert_int_equal(gpu->wrong, 0);
 }
 
+/* While the device is given a key for two proofs, whose witnesses it has, three more are made. */
+static void engine_goes_on_while_keys_stream(void **state) {
+    (void)state;
+    cuzk_engine *e = engine_on_fake(FAKE_SHAPE_BYTES + 2 * FAKE_PROOF_BYTES - FAKE_WORK_BYTES, CUZK_PREFER_GPU);
+    char *request = toy_request(1024, 8, 7, -1, 0);
+    cuzk_submission s = engine_case_toy("streams", request);
+    engine_view v;
+    gpu->hold_pass = true;
+    engine_case_submit(e, &s, false);
+    for (int i = 0, ready = 0; i < 500 && ready < 5; i++, engine_view_free(&v)) {
+        OK(engine_view_get(e, &v, &err));
+        ready = (int)v.synthesized_in_flight;
+        usleep(10000);
+    }
+    OK(engine_view_get(e, &v, &err));
+    assert_true(gpu->held);
+    assert_int_equal(v.synthesized_in_flight, 5);
+    engine_view_free(&v);
+    gpu->hold_pass = false;
+    engine_case_expect(e, "streams", CUZK_JOB_COMPLETED, 1024, 8, 7); /* by the CPU, when the fake's are found wrong */
+    cuzk_engine_stop(e, 0);
+    free(request);
+    backend_cuda_limit_memory(0, 0);
+    backend_cuda_proofs_at_once(0, 1);
+    backend_cuda_evict();
+    assert_int_equal(gpu->live, 0);
+    assert_int_equal(gpu->wrong, 0);
+}
+
 static int set_up(void **state) {
     (void)state;
     const char *why;
@@ -628,6 +659,7 @@ int main(void) {
         cmocka_unit_test(engine_makes_keys),
         cmocka_unit_test(engine_waits_for_memory),
         cmocka_unit_test(engine_brings_points),
+        cmocka_unit_test(engine_goes_on_while_keys_stream),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -2,12 +2,14 @@
  *
  * cuda_proofs: the self test; chains of 3 to 200,000 constraints around the powers of two, proofs that overlap, one
  * abandoned, a lazy witness, and keys made on the device against the CPU's keys; witnesses that satisfy nothing,
- * cancelling, a failure of each of the first calls to the device; last, that all memory was given back.
+ * cancelling, keys that are streamed, for one proof or several, a failure of each of the first calls to the device;
+ * last, that all memory was given back.
  *
  * cuda_proofs bench LOG2: times of one size. cuda_proofs small: few and small ones, for memory checkers.
  */
 #undef NDEBUG
 #include <assert.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -435,6 +437,95 @@ static void streamed(const backend *gpu) {
     case_free(&c);
 }
 
+#define RIDERS 8
+typedef struct rider {
+    const backend *gpu;
+    const groth16_case *c;
+    fr r, s;
+    bool wrong; /* its witness */
+    const uint8_t *want;
+    unsigned right; /* of ROUNDS */
+} rider;
+#define ROUNDS 5u
+
+static void *ride(void *user) {
+    rider *d = user;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        witness w;
+        groth16_proof proof;
+        cuzk_error e;
+        uint8_t got[PROOF_BYTES];
+        prove_request q = {.key = &d->c->key, .shape = d->c->shape, .witness = &w, .r = d->r, .s = d->s};
+        if (witness_write(&w, d->c->shape, d->c->run, d->c->params, d->c->instance, &e)) return NULL;
+        if (d->wrong) fr_dbl(&w.fields[w.n_fields / 2], &w.fields[w.n_fields / 2]);
+        cuzk_status st = groth16_prove(d->gpu, 0, &proof, NULL, &q, threads, NULL, &e);
+        if (st == CUZK_OK) proof_write(&proof, got);
+        d->right += d->wrong ? st == CUZK_UNSATISFIED : st == CUZK_OK && !memcmp(d->want, got, PROOF_BYTES);
+    }
+    return NULL;
+}
+
+/* Proofs from several threads share passes over a key: each is the CPU's, but for one whose witness is wrong, and only
+ * that one is refused. With no section of the key on the device, and with some; from the host's points and the file's.
+ */
+static void shared_passes(const backend *gpu) {
+    chain_circuit params = {200000, 5, 150000};
+    fr start, r, s;
+    groth16_case c;
+    uint8_t want[PROOF_BYTES], got[PROOF_BYTES];
+    prove_times t;
+    prove_plan whole, alone, plan;
+    fr_from_u64(&start, 11);
+    must(case_make(&c, folder, "shared", chain_run, &params, &start, NULL, threads, &err));
+    must(groth16_blinding(&r, &s, &err));
+    prove(backend_cpu(), &c, &r, &s, want, &t);
+    must(gpu->plan(0, c.shape, 1, 0, 0, &whole, &err));
+    uint64_t key = key_points_bytes(&c.key), nothing = whole.device_bytes - key;
+    backend_cuda_limit_memory(0, nothing + 8192);
+    must(gpu->plan(0, c.shape, 1, 0, 0, &alone, &err));
+    uint64_t own = alone.device_bytes - alone.device_shared_bytes;
+    const uint64_t rooms[] = {8192 + 3 * own, key / 8 + 3 * own};
+    proving_key from_host = c.key;
+    for (int i = 0; i < 4; i++) {
+        backend_cuda_evict();
+        backend_cuda_limit_memory(0, nothing + rooms[i / 2]);
+        backend_cuda_proofs_at_once(0, 4);
+        if (i % 2) must(proving_key_open_file(&c.key, c.params_path, KEY_CHECK_TRUSTED, threads, NULL, &err));
+        must(gpu->plan(0, c.shape, 1, 0, 0, &plan, &err));
+        bool shared = plan.device_shared_bytes + 4 * own <= nothing + rooms[i / 2];
+        check(shared && plan.chunks > 1, "laid out for proofs that share a pass, chunks", plan.chunks);
+        check(try_proof(gpu, &c, &r, &s, false, NULL, got) == CUZK_OK && !memcmp(want, got, PROOF_BYTES), "one alone",
+              0);
+        /* The key stays as it is laid out; more proofs than share a pass have room beside it. */
+        backend_cuda_limit_memory(0, nothing + rooms[i / 2] + (RIDERS - 4) * own);
+        rider riders[RIDERS];
+        pthread_t thread[RIDERS];
+        uint64_t passes, proofs, passes_before, proofs_before;
+        backend_cuda_pass_counts(0, &passes_before, &proofs_before);
+        for (unsigned k = 0; k < RIDERS; k++) {
+            riders[k] = (rider){gpu, &c, r, s, k == 2, want, 0};
+            assert(!pthread_create(&thread[k], NULL, ride, &riders[k]));
+        }
+        unsigned right = 0;
+        for (unsigned k = 0; k < RIDERS; k++) {
+            pthread_join(thread[k], NULL);
+            right += riders[k].right;
+        }
+        backend_cuda_pass_counts(0, &passes, &proofs);
+        check(right == RIDERS * ROUNDS, "proofs of shared passes", right);
+        check(proofs - proofs_before == RIDERS * ROUNDS && (passes - passes_before) * 2 <= proofs - proofs_before,
+              "passes", passes - passes_before);
+        if (i % 2) {
+            gpu->forget_key(0, &c.key);
+            proving_key_close(&c.key);
+            c.key = from_host;
+        }
+    }
+    backend_cuda_proofs_at_once(0, 1);
+    backend_cuda_limit_memory(0, 0);
+    case_free(&c);
+}
+
 /* ---- what must fail ---- */
 
 static void failing(const backend *gpu) {
@@ -546,6 +637,7 @@ int main(int argc, char **argv) {
         lazy_witness(gpu);
         failing(gpu);
         streamed(gpu);
+        shared_passes(gpu);
         made_key(gpu, 5);
         made_key(gpu, 1000);
         made_key(gpu, 70000);

@@ -99,11 +99,13 @@ static cuzk_status take_residents(pending_proof *d, unsigned device, const prove
     key_making m = {req->key, s, d->shape->object};
     if (req->key->recipe)
         return resident_take(&d->resident_key, device, req->key->id, true, setup_make_key, &m, control, err);
-    uint64_t shape_bytes, proof_bytes, limit;
+    uint64_t shape_bytes, limit;
+    gpu_proof_size proof;
     key_on_device k = {.key = req->key, .source = stream_source(req->key), .p = p, .control = control};
-    api->shape_needs(d->shape->object, &shape_bytes, &proof_bytes);
+    api->shape_needs(d->shape->object, &shape_bytes, &proof);
     st = stream_limit(device, &limit, err);
-    if (st == CUZK_OK) st = stream_sections(&k.sections, &k.source, shape_bytes, proof_bytes, limit, err);
+    if (st == CUZK_OK)
+        st = stream_layout(&k.layout, &k.source, shape_bytes, &proof, stream_at_once(device), limit, err);
     if (st == CUZK_OK)
         st = resident_take(&d->resident_key, device, req->key->id, true, stream_make_key, &k, control, err);
     return st;
@@ -123,6 +125,11 @@ static cuzk_status check_witness(const prove_request *q, cuzk_error *err) {
     return cuzk_fail_found(err, "%" PRIu32 ", %" PRIu64 ", %" PRIu64, w->n_inputs, w->n_aux, w->n_fields);
 }
 
+/* What the proof holds from now on, or may take. */
+static void tell(const prove_request *req, uint64_t pinned_bytes) {
+    if (req->holds) req->holds(req->holds_user, PENDING_BYTES + pinned_bytes);
+}
+
 /* Shape, key and a proof's memory on the device, then the witness, then all the work; in this order, and the cancel
  * flag is looked at between. */
 static cuzk_status start(pending_proof *d, unsigned device, const prove_request *req, pool *p,
@@ -136,8 +143,16 @@ static cuzk_status start(pending_proof *d, unsigned device, const prove_request 
     if (st == CUZK_OK) st = upload_witness(d->gpu, req->witness, req->shape, p, control, err);
     if (st == CUZK_OK) st = upload_cancelled(control, err);
     if (st != CUZK_OK) return st;
-    unsigned sections = api->key_sections(d->resident_key->object);
-    return stream_run(d->gpu, device, req->key, sections, &d->streamed_bytes, p, control, err);
+    if (st != CUZK_OK) return st;
+    gpu_key_layout layout = api->key_layout(d->resident_key->object);
+    if (layout.sections == GPU_WHOLE_KEY) return api->proofs_run(&d->gpu, 1, NULL, err);
+    /* The witness is not needed on the host while the key is read, which takes long. */
+    unsigned chunks;
+    gpu_key_source source = stream_source(req->key);
+    witness_free(req->witness);
+    tell(req, 2 * stream_chunk_bytes(&source, layout.sections, &chunks));
+    if (req->witness_gone) req->witness_gone(req->holds_user);
+    return pass_run(d->gpu, device, req->key, d->resident_key->object, &d->streamed_bytes, p, control, err);
 }
 
 static cuzk_status cuda_start(unsigned device, pending_proof **out, prove_request *req, pool *p,
@@ -163,7 +178,7 @@ static cuzk_status cuda_start(unsigned device, pending_proof **out, prove_reques
     }
     witness_free(req->witness);
     if (st == CUZK_OK) {
-        if (req->holds) req->holds(req->holds_user, PENDING_BYTES + d->streamed_bytes);
+        tell(req, d->streamed_bytes);
         *out = d;
     } else {
         cuda_abandon(d);
@@ -243,28 +258,31 @@ static cuzk_status cuda_plan(unsigned device, const shape *s, unsigned threads, 
                         .n_a = (uint32_t)(src.gpu.n_inputs + in_a),
                         .n_b = (uint32_t)(src.gpu.n_b_inputs + in_b)};
     memset(out, 0, sizeof *out);
-    unsigned sections = 0;
+    gpu_key_layout layout;
     uint32_t n_inputs = src.gpu.n_inputs, log2 = src.gpu.log2;
-    uint64_t shape_bytes = api->shape_bytes(&src.gpu), proof_bytes = api->proof_bytes(&src.gpu);
+    uint64_t shape_bytes = api->shape_bytes(&src.gpu);
+    gpu_proof_size proof = api->proof_size(&src.gpu);
     uint64_t source_bytes = upload_tracked_bytes(src.made.bytes);
     shape_source_free(&src);
     bool own_limit = !device_limit;
     if (own_limit) st = stream_limit(device, &device_limit, err);
     if (st != CUZK_OK) return st;
-    st = stream_sections(&sections, &k, shape_bytes, proof_bytes, device_limit, err);
+    st = stream_layout(&layout, &k, shape_bytes, &proof, stream_at_once(device), device_limit, err);
     if (st == CUZK_MEMORY && own_limit) err->status = st = CUZK_TOO_LARGE; /* the device has no more */
     if (st != CUZK_OK) return st;
-    out->device_shared_bytes = shape_bytes + api->key_bytes(&k, sections);
-    out->device_bytes = out->device_shared_bytes + proof_bytes;
+    out->device_shared_bytes = shape_bytes + api->key_bytes(&k, &layout);
+    out->device_bytes = out->device_shared_bytes + proof.own + (layout.work_bytes ? 0 : proof.work);
     out->device_making_bytes = api->setup_bytes(n_inputs, k.n_l, log2);
-    uint64_t pinned = 2 * stream_chunk_bytes(&k, sections, &out->chunks), pieces = upload_piece_bytes(s, threads);
+    uint64_t pinned = 2 * stream_chunk_bytes(&k, layout.sections, &out->chunks),
+             pieces = upload_piece_bytes(s, threads);
     out->host_by_class[BUFFER_WITNESS] = upload_witness_bytes(s) + pieces + PENDING_BYTES;
     out->host_by_class[BUFFER_PINNED] = pinned;
     out->host_by_class[BUFFER_SHAPE] = source_bytes;
-    /* The shape goes up before the key, the key before a lazy witness's pieces, and what is streamed of it after them.
-     */
-    uint64_t most = pinned > pieces ? pinned : pieces;
+    /* The shape goes up before the key, the key before a lazy witness's pieces, and what is streamed of it when the
+     * witness is gone. */
+    uint64_t most = layout.sections && pinned > pieces ? pinned : pieces;
     out->host_bytes = out->host_by_class[BUFFER_WITNESS] - pieces + (most > source_bytes ? most : source_bytes);
+    if (out->host_bytes < PENDING_BYTES + pinned) out->host_bytes = PENDING_BYTES + pinned;
     if (!host_limit || out->host_bytes <= host_limit) return CUZK_OK;
     cuzk_fail(err, CUZK_MEMORY, "the proof does not fit the host memory limit");
     cuzk_fail_expected(err, "%" PRIu64 " bytes", out->host_bytes);
@@ -315,6 +333,7 @@ const backend *backend_cuda(const char **why) {
         .forget_key = resident_forget_key,
         .self_test = backend_cuda_self_test,
         .limit_memory = backend_cuda_limit_memory,
+        .proofs_at_once = backend_cuda_proofs_at_once,
     };
     pthread_once(&loaded, load);
     if (why) *why = api ? "" : why_not;

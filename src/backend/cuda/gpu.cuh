@@ -37,13 +37,17 @@ struct gpu_shape {
     uint32_t n_inputs, n_b_inputs, n_aux, n_words, n_fields, log2;
 };
 
-/* A key of the source's counts, and room for the sections of the mask, with nothing in it yet. */
-cuzk_status gpu_key_reserve(gpu_key **out, unsigned device, const gpu_key_source *src, unsigned sections,
+/* A key of the source's counts, and room for what the layout says, with nothing in it yet. */
+cuzk_status gpu_key_reserve(gpu_key **out, unsigned device, const gpu_key_source *src, const gpu_key_layout *layout,
                             cuzk_error *err);
 
 struct gpu_key { /* sections that are not on the device: NULL */
     gpu_block memory;
-    unsigned device;
+    unsigned device, together;
+    /* Of a key that is not whole here: its proofs' work memory, and the stream in whose order they use it. */
+    uint8_t *work;
+    uint64_t work_bytes;
+    cudaStream_t passes;
     bool encoded, subgroup; /* those that are streamed, as in gpu_key_source */
     const affine<fp> *h, *l, *a, *b_g1;
     const affine<fp2> *b_g2;

@@ -63,8 +63,13 @@ unsigned gpu_ntt_low_bits(void);
 uint64_t gpu_shape_bytes(const gpu_shape_source *src);
 cuzk_status gpu_shape_create(gpu_shape **out, unsigned device, const gpu_shape_source *src, cuzk_error *err);
 void gpu_shape_destroy(gpu_shape *s);
+/* Device bytes of a proof in flight: its own, and work memory, which proofs of a key that is not whole on the device
+ * have in common. */
+typedef struct gpu_proof_size {
+    uint64_t own, work;
+} gpu_proof_size;
 /* Bytes that it holds, and those of a proof. */
-void gpu_shape_needs(const gpu_shape *s, uint64_t *shape_bytes, uint64_t *proof_bytes);
+void gpu_shape_needs(const gpu_shape *s, uint64_t *shape_bytes, gpu_proof_size *proof);
 
 /* ---- keys ---- */
 typedef struct gpu_key_source {
@@ -97,13 +102,18 @@ typedef struct gpu_bad_point { /* the first of the key, in the order of sections
     gpu_point_fault fault; /* GPU_POINT_OK: none */
 } gpu_bad_point;
 typedef struct gpu_key gpu_key;
-/* A key of which the sections in the mask (1 << GPU_H, …) lie on the device; proofs stream the others. */
-uint64_t gpu_key_bytes(const gpu_key_source *src, unsigned sections);
+/* How a key lies. Proofs stream the sections that are not on the device. */
+typedef struct gpu_key_layout {
+    unsigned sections;   /* on the device: a mask of 1 << GPU_H, … */
+    unsigned together;   /* proofs that are expected to share a pass over the others; 1 for a whole key */
+    uint64_t work_bytes; /* which the key holds for all its proofs; 0 for a whole key, whose proofs have their own */
+} gpu_key_layout;
+uint64_t gpu_key_bytes(const gpu_key_source *src, const gpu_key_layout *layout);
 /* from may be NULL when no section is to lie there. KEY_DAMAGED with *bad filled. */
-cuzk_status gpu_key_create(gpu_key **out, unsigned device, const gpu_key_source *src, unsigned sections,
+cuzk_status gpu_key_create(gpu_key **out, unsigned device, const gpu_key_source *src, const gpu_key_layout *layout,
                            const gpu_stream *from, gpu_bad_point *bad, cuzk_error *err);
-void gpu_key_destroy(gpu_key *k);
-unsigned gpu_key_sections(const gpu_key *k);
+void gpu_key_destroy(gpu_key *k); /* no proof uses it any more */
+gpu_key_layout gpu_key_layout_of(const gpu_key *k);
 
 /* A development key made on the device. Field elements are Montgomery residues of 32 bytes. */
 typedef struct gpu_setup_source {
@@ -155,17 +165,19 @@ typedef struct gpu_sums {
 } gpu_sums;
 typedef struct gpu_proof gpu_proof;
 /* Device bytes of one proof in flight, from the shape's counts alone. */
-uint64_t gpu_proof_bytes(const gpu_shape_source *src);
-/* Takes the proof's memory. Shape and key are borrowed until the proof is destroyed. */
+gpu_proof_size gpu_proof_size_of(const gpu_shape_source *src);
+/* Takes the proof's memory. Shape and key (which belongs to the shape) are borrowed until the proof is destroyed. */
 cuzk_status gpu_proof_open(gpu_proof **out, const gpu_shape *s, const gpu_key *k, cuzk_error *err);
 /* A piece of the witness goes to the device. From ordinary memory it has been read on return; from pinned memory
  * (gpu_pin) when the next call for this proof returns. */
 cuzk_status gpu_proof_put(gpu_proof *p, gpu_witness_part part, uint64_t offset_bytes, const void *from, uint64_t bytes,
                           cuzk_error *err);
-/* Enqueues everything and returns; the witness has been read, and so have the sections of the key that are streamed (it
- * takes as long as they take). stream may be NULL for a whole key. Once for a proof. */
-cuzk_status gpu_proof_run(gpu_proof *p, const gpu_stream *stream, cuzk_error *err);
-/* Waits. The sums are owned by the proof. */
+/* Enqueues everything and returns; the witnesses have been read, and so have the sections of the key that are streamed
+ * (it takes as long as they take). One proof whose key is whole, without a stream; or up to GPU_PASS_MOST proofs of one
+ * key that is not, which share the pass over the rest: one such call at a time for a key. Once for a proof. */
+#define GPU_PASS_MOST 4u
+cuzk_status gpu_proofs_run(gpu_proof *const *proofs, unsigned n, const gpu_stream *stream, cuzk_error *err);
+/* Waits. The sums are owned by the proof. Seconds are those of all proofs of a pass. */
 cuzk_status gpu_proof_wait(gpu_proof *p, gpu_sums *out, cuzk_error *err);
 void gpu_proof_destroy(gpu_proof *p); /* waits for its kernels first; accepts NULL */
 /* Host memory that copies reach directly; false: it stays as it is, and copies are slower. */
@@ -195,7 +207,7 @@ void gpu_fail_at(unsigned n, bool memory);
 /* ---- the module ---- */
 /* libcuzk-cuda.so exports cuzk_gpu_api(); the program loads it when it is there, so that one program runs on hosts with
  * and without a driver. */
-#define GPU_API_VERSION 4u
+#define GPU_API_VERSION 5u
 typedef struct gpu_api {
     uint32_t version; /* GPU_API_VERSION */
     unsigned (*count)(void);
@@ -208,20 +220,20 @@ typedef struct gpu_api {
     uint64_t (*shape_bytes)(const gpu_shape_source *);
     cuzk_status (*shape_create)(gpu_shape **, unsigned, const gpu_shape_source *, cuzk_error *);
     void (*shape_destroy)(gpu_shape *);
-    void (*shape_needs)(const gpu_shape *, uint64_t *, uint64_t *);
-    uint64_t (*key_bytes)(const gpu_key_source *, unsigned);
-    cuzk_status (*key_create)(gpu_key **, unsigned, const gpu_key_source *, unsigned, const gpu_stream *,
+    void (*shape_needs)(const gpu_shape *, uint64_t *, gpu_proof_size *);
+    uint64_t (*key_bytes)(const gpu_key_source *, const gpu_key_layout *);
+    cuzk_status (*key_create)(gpu_key **, unsigned, const gpu_key_source *, const gpu_key_layout *, const gpu_stream *,
                               gpu_bad_point *, cuzk_error *);
     void (*key_destroy)(gpu_key *);
-    unsigned (*key_sections)(const gpu_key *);
+    gpu_key_layout (*key_layout)(const gpu_key *);
     cuzk_status (*setup)(gpu_key **, const gpu_shape *, const gpu_setup_source *, cuzk_error *);
     uint64_t (*setup_bytes)(uint32_t, uint32_t, uint32_t);
     cuzk_status (*key_read)(const gpu_key *, gpu_section, uint64_t, uint64_t, void *, cuzk_error *);
     cuzk_status (*key_write)(const gpu_key *, const gpu_sink *, cuzk_error *);
-    uint64_t (*proof_bytes)(const gpu_shape_source *);
+    gpu_proof_size (*proof_size)(const gpu_shape_source *);
     cuzk_status (*proof_open)(gpu_proof **, const gpu_shape *, const gpu_key *, cuzk_error *);
     cuzk_status (*proof_put)(gpu_proof *, gpu_witness_part, uint64_t, const void *, uint64_t, cuzk_error *);
-    cuzk_status (*proof_run)(gpu_proof *, const gpu_stream *, cuzk_error *);
+    cuzk_status (*proofs_run)(gpu_proof *const *, unsigned, const gpu_stream *, cuzk_error *);
     cuzk_status (*proof_wait)(gpu_proof *, gpu_sums *, cuzk_error *);
     void (*proof_destroy)(gpu_proof *);
     bool (*pin)(void *, uint64_t);

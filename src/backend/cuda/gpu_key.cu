@@ -6,13 +6,15 @@
 
 namespace {
 /* One walk gives the places, and with a null base the size. */
-size_t place_sections(gpu_key *k, unsigned sections, void *base) {
+size_t place(gpu_key *k, const gpu_key_layout *l, void *base) {
     workspace w = {static_cast<uint8_t *>(base), 0};
+    unsigned sections = l->sections;
     if (sections & 1u << GPU_H) k->h = w.take<affine<fp>>(k->n_h);
     if (sections & 1u << GPU_L) k->l = w.take<affine<fp>>(k->n_l);
     if (sections & 1u << GPU_A) k->a = w.take<affine<fp>>(k->n_a);
     if (sections & 1u << GPU_B_G1) k->b_g1 = w.take<affine<fp>>(k->n_b);
     if (sections & 1u << GPU_B_G2) k->b_g2 = w.take<affine<fp2>>(k->n_b);
+    if (l->work_bytes) k->work = w.take<uint8_t>(l->work_bytes);
     return w.used;
 }
 void counts_of(gpu_key *k, const gpu_key_source *src) {
@@ -21,26 +23,29 @@ void counts_of(gpu_key *k, const gpu_key_source *src) {
 }
 } // namespace
 
-uint64_t gpu_key_bytes(const gpu_key_source *src, unsigned sections) {
+uint64_t gpu_key_bytes(const gpu_key_source *src, const gpu_key_layout *layout) {
     gpu_key k = {};
     counts_of(&k, src);
-    return place_sections(&k, sections, nullptr);
+    return place(&k, layout, nullptr);
 }
 
-cuzk_status gpu_key_reserve(gpu_key **out, unsigned device, const gpu_key_source *src, unsigned sections,
+cuzk_status gpu_key_reserve(gpu_key **out, unsigned device, const gpu_key_source *src, const gpu_key_layout *layout,
                             cuzk_error *err) {
     gpu_key *k = new (std::nothrow) gpu_key();
     if (!k) return cuzk_fail(err, CUZK_MEMORY, "no memory for a device key");
     k->device = device;
+    k->together = layout->together;
+    k->work_bytes = layout->work_bytes;
     counts_of(k, src);
-    size_t bytes = place_sections(k, sections, nullptr);
-    cuzk_status st = bytes ? gpu_block_alloc(&k->memory, device, bytes, "proving key", err) : CUZK_OK;
+    cuzk_status st = gpu_block_alloc(&k->memory, device, place(k, layout, nullptr), "proving key", err);
     if (st != CUZK_OK) {
         delete k;
         return st;
     }
-    place_sections(k, sections, k->memory.data);
+    place(k, layout, k->memory.data);
     *out = k;
+    if (!k->work) return CUZK_OK;
+    CUDA_TRY(cudaStreamCreateWithFlags(&k->passes, cudaStreamNonBlocking));
     return CUZK_OK;
 }
 
@@ -122,28 +127,31 @@ cuzk_status bring_key(gpu_key *k, const gpu_stream *from, gpu_bad_point *bad, cu
 
 } // namespace
 
-cuzk_status gpu_key_create(gpu_key **out, unsigned device, const gpu_key_source *src, unsigned sections,
+cuzk_status gpu_key_create(gpu_key **out, unsigned device, const gpu_key_source *src, const gpu_key_layout *layout,
                            const gpu_stream *from, gpu_bad_point *bad, cuzk_error *err) {
     gpu_key *k = nullptr;
     *bad = {GPU_H, 0, GPU_POINT_OK};
-    cuzk_status st = gpu_key_reserve(&k, device, src, sections, err);
-    if (st == CUZK_OK && sections) {
-        st = bring_key(k, from, bad, err);
-        if (st != CUZK_OK) gpu_key_destroy(k);
-    }
-    if (st == CUZK_OK) *out = k;
+    cuzk_status st = gpu_key_reserve(&k, device, src, layout, err);
+    if (st == CUZK_OK && layout->sections) st = bring_key(k, from, bad, err);
+    if (st == CUZK_OK)
+        *out = k;
+    else
+        gpu_key_destroy(k);
     return st;
 }
 
-unsigned gpu_key_sections(const gpu_key *k) {
-    unsigned sections = 0;
+gpu_key_layout gpu_key_layout_of(const gpu_key *k) {
+    gpu_key_layout l = {0, k->together, k->work_bytes};
     for (unsigned s = 0; s < GPU_SECTIONS; s++)
-        if (section_at(k, (gpu_section)s)) sections |= 1u << s;
-    return sections;
+        if (section_at(k, (gpu_section)s)) l.sections |= 1u << s;
+    return l;
 }
 
 void gpu_key_destroy(gpu_key *k) {
     if (!k) return;
+    if (k->memory.data) cudaSetDevice((int)k->device);
+    if (k->passes) cudaStreamDestroy(k->passes);
+    if (k->work) cudaMemset(k->work, 0, k->work_bytes); /* what is made of a witness was there */
     gpu_block_free(&k->memory);
     delete k;
 }
@@ -182,7 +190,8 @@ cuzk_status encode_to(mover *m, const gpu_key *k, const leaving &c, void *scratc
 cuzk_status gpu_key_write(const gpu_key *k, const gpu_sink *to, cuzk_error *err) {
     mover m;
     leaving last = {GPU_H, 0, 0};
-    if (gpu_key_sections(k) != GPU_WHOLE_KEY) return cuzk_fail(err, CUZK_USAGE, "the key is not whole on the device");
+    if (gpu_key_layout_of(k).sections != GPU_WHOLE_KEY)
+        return cuzk_fail(err, CUZK_USAGE, "the key is not whole on the device");
     cuzk_status st = mover_open(&m, k->device, 2 * to->chunk_bytes, "key on its way to a file", err);
     if (st != CUZK_OK) return st;
     auto write = [&](unsigned b) -> cuzk_status {

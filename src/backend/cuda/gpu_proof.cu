@@ -1,9 +1,11 @@
-/* One proof in flight: its device memory, its stream, its results; see gpu.h.
+/* Proofs in flight: their device memory, streams, results; see gpu.h.
  *
  * Order: the witness goes up (kept compact), a, b, c are evaluated there and compared, the quotient is made in place,
  * then the h sum (its sorting and bucket memory is that of a and c, which are no longer needed), then the three queries
- * of the witness: sums over bits, and multi-scalar multiplications over its few field elements. Sections of the key
- * that are not on the device come in chunks meanwhile (stream.cuh).
+ * of the witness: sums over bits, and multi-scalar multiplications over its few field elements.
+ *
+ * Sections of the key that are not on the device come in chunks meanwhile (stream.cuh), for several proofs at once:
+ * their quotients are made one after the other, since they have the work memory in common, then each sum for all.
  */
 #include <cstring>
 #include <mutex>
@@ -19,17 +21,26 @@ namespace {
 
 constexpr size_t WORK_MIN = (size_t)512 << 20; /* of MSM memory, where a and c are smaller than that */
 
-enum { EV_START, EV_EVAL, EV_NTT, EV_H, EV_L, EV_A, EV_B_G1, EV_B_G2, EVENTS };
+enum { EV_START, EV_EVAL, EV_NTT, EV_SUMS, EV_H, EV_L, EV_A, EV_B_G1, EV_B_G2, EV_DONE, EVENTS };
 
+/* The queries of the witness; B's in G2 has the scalars of that in G1. */
+enum { L, A, B_G1, G1_QUERIES, B_G2 = G1_QUERIES };
+template <class F> struct query_sums { xyzz<F> bits, windows[GPU_MAX_WINDOWS]; };
 /* Results as they lie on the device and, copied, in pinned host memory. */
 struct results {
     unsigned long long first_bad;
     point_marks marks; /* of points that were streamed */
-    xyzz<fp> h[GPU_MAX_WINDOWS], l[GPU_MAX_WINDOWS], a[GPU_MAX_WINDOWS], b_g1[GPU_MAX_WINDOWS];
-    xyzz<fp2> b_g2[GPU_MAX_WINDOWS];
-    xyzz<fp> l_bits, a_bits, b_g1_bits;
-    xyzz<fp2> b_g2_bits;
+    xyzz<fp> h[GPU_MAX_WINDOWS];
+    query_sums<fp> query[G1_QUERIES];
+    query_sums<fp2> b_g2;
 };
+template <class F> query_sums<F> *query_of(results *r, int k);
+template <> query_sums<fp> *query_of<fp>(results *r, int k) {
+    return &r->query[k];
+}
+template <> query_sums<fp2> *query_of<fp2>(results *r, int) {
+    return &r->b_g2;
+}
 
 struct proof_parts {
     results *out;
@@ -37,11 +48,12 @@ struct proof_parts {
     uint64_t *bits;
     uint32_t *bounds; /* for sections of the key that are streamed */
     uint8_t *work;    /* overlaps a and c */
-    size_t work_bytes, bytes;
+    size_t work_bytes, own_bytes;
 };
 
+/* The proof's own parts from base on, and then, unless it lies elsewhere (work), the work memory. */
 proof_parts lay_out(uint32_t n_inputs, uint32_t n_words, uint32_t n_fields, uint32_t log2, const uint32_t n_query[3],
-                    void *base) {
+                    void *base, void *work) {
     proof_parts p;
     workspace w = {static_cast<uint8_t *>(base), 0};
     size_t m = (size_t)1 << log2;
@@ -54,18 +66,18 @@ proof_parts lay_out(uint32_t n_inputs, uint32_t n_words, uint32_t n_fields, uint
     p.scalars = w.take<fr>(most);
     p.bounds = w.take<uint32_t>(KEY_STREAM_CHUNKS + 1);
     p.b = w.take<fr>(m);
-    size_t at = w.used;
+    p.work = w.take<uint8_t>(0);
+    p.own_bytes = w.used;
+    if (work) p.work = static_cast<uint8_t *>(work);
+    w = {p.work, 0};
     p.a = w.take<fr>(m);
     p.c = w.take<fr>(m);
-    w.used = (at + 255) & ~(size_t)255;
-    p.work_bytes = 2 * m * sizeof(fr) > WORK_MIN ? 2 * m * sizeof(fr) : WORK_MIN;
+    p.work_bytes = w.used > WORK_MIN ? w.used : WORK_MIN;
     /* At least one window of each sum at a time. */
     size_t need[3] = {msm_plan_for<fp>(m - 1, p.work_bytes).bytes, msm_plan_for<fp>(most, p.work_bytes).bytes,
                       msm_plan_for<fp2>(n_query[2], p.work_bytes).bytes};
     for (size_t n : need)
         if (n > p.work_bytes) p.work_bytes = n;
-    p.work = w.take<uint8_t>(p.work_bytes);
-    p.bytes = w.used;
     return p;
 }
 
@@ -91,7 +103,9 @@ struct gpu_proof : proof_slot {
     proof_parts parts;
     const gpu_shape *shape;
     const gpu_key *key;
-    msm_plan plan_h, plan_q[3], plan_b_g2;
+    cudaStream_t runs;                        /* its own stream or the key's, once anything was enqueued there … */
+    bool enqueued;                            /* … and when that is all, EV_DONE comes after it */
+    msm_plan plan_h, plan_of[G1_QUERIES + 1]; /* by query, L … B_G2 */
 };
 
 namespace {
@@ -180,36 +194,64 @@ struct query_side {
     ranked_bits mask;
 };
 
-/* Bits and field elements of one query, whose scalars have been gathered: from the device, or streamed. */
-template <class F>
-cuzk_status query_enqueue(gpu_proof *p, key_stream *stream, const gpu_query *q, const query_side &side,
-                          const affine<F> *points, xyzz<F> *bits_sum, xyzz<F> *windows, msm_plan *plan,
-                          cuzk_error *err) {
-    const gpu_shape *s = p->shape;
-    proof_parts *d = &p->parts;
-    if (!points) {
-        streamed_query<F> t = {side.section, side.n_points, q->point,   q->n,     d->scalars, d->bits,
-                               side.first,   side.mask,     s->n_words, bits_sum, windows,    plan};
-        return key_stream_sum<F>(stream, &t, err);
-    }
-    stream->occupied = true;
-    cuzk_status st = bit_sum_enqueue<F>(bits_sum, points, side.first, d->bits, side.mask, s->n_words, side.n_points,
-                                        d->work, d->work_bytes, p->stream, err);
-    if (st != CUZK_OK || q->n == 0) return st;
-    return msm_enqueue<F>(*plan, windows, points, q->point, d->scalars, d->work, p->stream, err);
+/* What is enqueued together: one proof, or several that share a pass over what is missing of their key. */
+struct run {
+    gpu_proof *const *proofs;
+    unsigned n;
+    const gpu_shape *shape;
+    const gpu_key *key;
+    cudaStream_t stream;
+    key_stream from;
+};
+
+cuzk_status record(run *r, int event, cuzk_error *err) {
+    for (unsigned i = 0; i < r->n; i++) CUDA_TRY(cudaEventRecord(r->proofs[i]->event[event], r->stream));
+    return CUZK_OK;
 }
 
-void gather(gpu_proof *p, const gpu_query *q) {
-    proof_parts *d = &p->parts;
-    if (q->n)
-        gather_kernel<<<blocks_for(q->n, 256), 256, 0, p->stream>>>(d->scalars, q->field, q->n, d->inputs, d->fields);
+/* Bits and field elements of one query, whose scalars have been gathered: from the device, or streamed. */
+template <class F>
+cuzk_status query_enqueue(run *r, int query, const query_side &side, const affine<F> *points, cuzk_error *err) {
+    const gpu_shape *s = r->shape;
+    const gpu_query *q = &s->query[query == B_G2 ? B_G1 : query];
+    if (!points) {
+        streamed_query<F> t = {side.section, side.n_points, q->point, q->n, side.first, side.mask, s->n_words};
+        for (; t.n < r->n; t.n++) {
+            const proof_parts &d = r->proofs[t.n]->parts;
+            query_sums<F> *to = query_of<F>(d.out, query);
+            t.of[t.n] = {d.scalars, d.bits, &to->bits, to->windows};
+        }
+        cuzk_status st = key_stream_sum<F>(&r->from, &t, err);
+        for (unsigned i = 0; i < r->n; i++) r->proofs[i]->plan_of[query] = t.plan;
+        return st;
+    }
+    r->from.occupied = true;
+    for (unsigned i = 0; i < r->n; i++) {
+        const proof_parts &d = r->proofs[i]->parts;
+        query_sums<F> *to = query_of<F>(d.out, query);
+        cuzk_status st = bit_sum_enqueue<F>(&to->bits, points, side.first, d.bits, side.mask, s->n_words, side.n_points,
+                                            d.work, d.work_bytes, r->stream, err);
+        if (st == CUZK_OK && q->n)
+            st = msm_enqueue<F>(r->proofs[i]->plan_of[query], to->windows, points, q->point, d.scalars, d.work,
+                                r->stream, err);
+        if (st != CUZK_OK) return st;
+    }
+    return CUZK_OK;
+}
+
+void gather(run *r, int query) {
+    const gpu_query *q = &r->shape->query[query];
+    for (unsigned i = 0; i < r->n && q->n; i++) {
+        const proof_parts &d = r->proofs[i]->parts;
+        gather_kernel<<<blocks_for(q->n, 256), 256, 0, r->stream>>>(d.scalars, q->field, q->n, d.inputs, d.fields);
+    }
 }
 
 /* a, b, c and the coefficients of h, in b. */
 cuzk_status quotient_enqueue(gpu_proof *p, cuzk_error *err) {
     const gpu_shape *s = p->shape;
     proof_parts *d = &p->parts;
-    cudaStream_t stream = p->stream;
+    cudaStream_t stream = p->runs;
     cuzk_status st;
     CUDA_TRY(cudaEventRecord(p->event[EV_START], stream));
     CUDA_TRY(cudaMemsetAsync(d->out, 0, sizeof *d->out, stream));
@@ -226,78 +268,104 @@ cuzk_status quotient_enqueue(gpu_proof *p, cuzk_error *err) {
     return CUZK_OK;
 }
 
-/* The five sums. */
-cuzk_status sums_enqueue(gpu_proof *p, key_stream *from, cuzk_error *err) {
-    const gpu_shape *s = p->shape;
-    const gpu_key *k = p->key;
-    proof_parts *d = &p->parts;
-    cudaStream_t stream = p->stream;
-    results *out = d->out;
-    ranked_bits all = {nullptr, nullptr};
-    cuzk_status st;
-    if (k->h) {
-        from->occupied = true;
-        st = msm_enqueue<fp>(p->plan_h, out->h, k->h, nullptr, d->b, d->work, stream, err);
-    } else {
-        streamed_query<fp> t = {GPU_H, k->n_h, nullptr, k->n_h, d->b, nullptr, 0, all, 0, nullptr, out->h, &p->plan_h};
-        st = key_stream_sum<fp>(from, &t, err);
+cuzk_status h_enqueue(run *r, cuzk_error *err) {
+    const gpu_key *k = r->key;
+    if (!k->h) {
+        streamed_query<fp> t = {GPU_H, k->n_h, nullptr, k->n_h};
+        for (; t.n < r->n; t.n++) {
+            const proof_parts &d = r->proofs[t.n]->parts;
+            t.of[t.n] = {d.b, nullptr, nullptr, d.out->h};
+        }
+        cuzk_status st = key_stream_sum<fp>(&r->from, &t, err);
+        for (unsigned i = 0; i < r->n; i++) r->proofs[i]->plan_h = t.plan;
+        return st;
     }
-    if (st != CUZK_OK) return st;
-    CUDA_TRY(cudaEventRecord(p->event[EV_H], stream));
-    const gpu_query *q = s->query;
-    gather(p, &q[0]);
-    query_side side = {GPU_L, k->n_l, 0, all};
-    st = query_enqueue<fp>(p, from, &q[0], side, k->l, &out->l_bits, out->l, &p->plan_q[0], err);
-    if (st != CUZK_OK) return st;
-    CUDA_TRY(cudaEventRecord(p->event[EV_L], stream));
-    gather(p, &q[1]);
-    side = {GPU_A, k->n_a, s->n_inputs, s->a_density};
-    st = query_enqueue<fp>(p, from, &q[1], side, k->a, &out->a_bits, out->a, &p->plan_q[1], err);
-    if (st != CUZK_OK) return st;
-    CUDA_TRY(cudaEventRecord(p->event[EV_A], stream));
-    gather(p, &q[2]);
-    side = {GPU_B_G1, k->n_b, s->n_b_inputs, s->b_density};
-    st = query_enqueue<fp>(p, from, &q[2], side, k->b_g1, &out->b_g1_bits, out->b_g1, &p->plan_q[2], err);
-    if (st != CUZK_OK) return st;
-    CUDA_TRY(cudaEventRecord(p->event[EV_B_G1], stream));
-    side.section = GPU_B_G2; /* the scalars are the same */
-    st = query_enqueue<fp2>(p, from, &q[2], side, k->b_g2, &out->b_g2_bits, out->b_g2, &p->plan_b_g2, err);
-    if (st != CUZK_OK) return st;
-    CUDA_TRY(cudaEventRecord(p->event[EV_B_G2], stream));
-    CUDA_TRY(cudaMemcpyAsync(p->host, out, sizeof *out, cudaMemcpyDeviceToHost, stream));
+    r->from.occupied = true;
+    for (unsigned i = 0; i < r->n; i++) {
+        const proof_parts &d = r->proofs[i]->parts;
+        cuzk_status st = msm_enqueue<fp>(r->proofs[i]->plan_h, d.out->h, k->h, nullptr, d.b, d.work, r->stream, err);
+        if (st != CUZK_OK) return st;
+    }
     return CUZK_OK;
+}
+
+/* The five sums. */
+cuzk_status sums_enqueue(run *r, cuzk_error *err) {
+    const gpu_shape *s = r->shape;
+    const gpu_key *k = r->key;
+    const ranked_bits all = {nullptr, nullptr};
+    cuzk_status st = record(r, EV_SUMS, err);
+    if (st == CUZK_OK) st = h_enqueue(r, err);
+    if (st == CUZK_OK) st = record(r, EV_H, err);
+    if (st != CUZK_OK) return st;
+    gather(r, L);
+    st = query_enqueue<fp>(r, L, {GPU_L, k->n_l, 0, all}, k->l, err);
+    if (st == CUZK_OK) st = record(r, EV_L, err);
+    if (st != CUZK_OK) return st;
+    gather(r, A);
+    st = query_enqueue<fp>(r, A, {GPU_A, k->n_a, s->n_inputs, s->a_density}, k->a, err);
+    if (st == CUZK_OK) st = record(r, EV_A, err);
+    if (st != CUZK_OK) return st;
+    gather(r, B_G1);
+    st = query_enqueue<fp>(r, B_G1, {GPU_B_G1, k->n_b, s->n_b_inputs, s->b_density}, k->b_g1, err);
+    if (st == CUZK_OK) st = record(r, EV_B_G1, err);
+    if (st != CUZK_OK) return st;
+    st = query_enqueue<fp2>(r, B_G2, {GPU_B_G2, k->n_b, s->n_b_inputs, s->b_density}, k->b_g2, err);
+    if (st == CUZK_OK) st = record(r, EV_B_G2, err);
+    return st;
+}
+
+/* The results on their way to the host. Points that were streamed have left their marks with the first proof. */
+cuzk_status results_enqueue(run *r, cuzk_error *err) {
+    for (unsigned i = 0; i < r->n; i++) {
+        gpu_proof *p = r->proofs[i];
+        results *out = p->parts.out;
+        if (i)
+            CUDA_TRY(cudaMemcpyAsync(&out->marks, &r->proofs[0]->parts.out->marks, sizeof out->marks,
+                                     cudaMemcpyDeviceToDevice, r->stream));
+        CUDA_TRY(cudaMemcpyAsync(p->host, out, sizeof *out, cudaMemcpyDeviceToHost, r->stream));
+        CUDA_TRY(cudaEventRecord(p->event[EV_DONE], r->stream));
+        p->enqueued = true;
+    }
+    return CUZK_OK;
+}
+
+proof_parts parts_of(const gpu_shape *s, void *base, void *work) {
+    uint32_t n[3];
+    counts_of(s, n);
+    return lay_out(s->n_inputs, s->n_words, s->n_fields, s->log2, n, base, work);
 }
 
 cuzk_status open_proof(gpu_proof *p, cuzk_error *err) {
     const gpu_shape *s = p->shape;
-    uint32_t n[3];
-    counts_of(s, n);
-    size_t bytes = lay_out(s->n_inputs, s->n_words, s->n_fields, s->log2, n, nullptr).bytes;
-    cuzk_status st = slot_take(p, s->memory.device, bytes, err);
+    void *work = p->key->work;
+    proof_parts d = parts_of(s, nullptr, work);
+    if (work && p->key->work_bytes < d.work_bytes) return cuzk_fail(err, CUZK_INTERNAL, "a key of another circuit");
+    cuzk_status st = slot_take(p, s->memory.device, d.own_bytes + (work ? 0 : d.work_bytes), err);
     if (st != CUZK_OK) return st;
-    p->parts = lay_out(s->n_inputs, s->n_words, s->n_fields, s->log2, n, p->memory.data);
-    p->plan_h = msm_plan_for<fp>(((size_t)1 << s->log2) - 1, p->parts.work_bytes);
-    for (int k = 0; k < 3; k++) p->plan_q[k] = msm_plan_for<fp>(n[k], p->parts.work_bytes);
-    p->plan_b_g2 = msm_plan_for<fp2>(n[2], p->parts.work_bytes);
+    p->parts = d = parts_of(s, p->memory.data, work);
+    p->plan_h = msm_plan_for<fp>(((size_t)1 << s->log2) - 1, d.work_bytes);
+    for (int k = L; k < G1_QUERIES; k++) p->plan_of[k] = msm_plan_for<fp>(s->query[k].n, d.work_bytes);
+    p->plan_of[B_G2] = msm_plan_for<fp2>(s->query[B_G1].n, d.work_bytes);
     return CUZK_OK;
 }
 
 } // namespace
 
-void gpu_shape_needs(const gpu_shape *s, uint64_t *shape_bytes, uint64_t *proof_bytes) {
-    uint32_t n[3];
-    counts_of(s, n);
+void gpu_shape_needs(const gpu_shape *s, uint64_t *shape_bytes, gpu_proof_size *proof) {
+    proof_parts d = parts_of(s, nullptr, nullptr);
     *shape_bytes = s->memory.bytes;
-    *proof_bytes = lay_out(s->n_inputs, s->n_words, s->n_fields, s->log2, n, nullptr).bytes;
+    *proof = {d.own_bytes, d.work_bytes};
 }
 
-uint64_t gpu_proof_bytes(const gpu_shape_source *src) {
+gpu_proof_size gpu_proof_size_of(const gpu_shape_source *src) {
     uint32_t n[3] = {src->n_fields, src->n_inputs, src->n_b_inputs}, words = (src->n_aux + 63) / 64;
     for (uint32_t w = 0; w < words; w++) {
         n[1] += (uint32_t)__builtin_popcountll(src->is_field[w] & src->a_density[w]);
         n[2] += (uint32_t)__builtin_popcountll(src->is_field[w] & src->b_density[w]);
     }
-    return lay_out(src->n_inputs, words, src->n_fields, src->log2, n, nullptr).bytes;
+    proof_parts d = lay_out(src->n_inputs, words, src->n_fields, src->log2, n, nullptr, nullptr);
+    return {d.own_bytes, d.work_bytes};
 }
 
 cuzk_status gpu_proof_open(gpu_proof **out, const gpu_shape *s, const gpu_key *k, cuzk_error *err) {
@@ -323,25 +391,33 @@ cuzk_status gpu_proof_put(gpu_proof *p, gpu_witness_part part, uint64_t offset, 
     return CUZK_OK;
 }
 
-cuzk_status gpu_proof_run(gpu_proof *p, const gpu_stream *source, cuzk_error *err) {
-    const gpu_key *k = p->key;
-    bool whole = k->h && k->l && k->a && k->b_g1 && k->b_g2;
-    key_stream from = {};
-    if (!whole && !source) return cuzk_fail(err, CUZK_INTERNAL, "a part of the key is nowhere");
-    CUDA_TRY(cudaSetDevice((int)p->memory.device));
-    CUDA_TRY(cudaStreamSynchronize(p->stream));
-    cuzk_status st = quotient_enqueue(p, err);
+cuzk_status gpu_proofs_run(gpu_proof *const *proofs, unsigned n, const gpu_stream *source, cuzk_error *err) {
+    run r = {};
+    r.proofs = proofs, r.n = n;
+    r.shape = proofs[0]->shape, r.key = proofs[0]->key;
+    bool whole = !r.key->work;
+    if (n > (whole ? 1 : GPU_PASS_MOST) || whole != !source)
+        return cuzk_fail(err, CUZK_INTERNAL, "too many proofs at once, or nothing to stream a key from");
+    r.stream = whole ? proofs[0]->stream : r.key->passes;
+    CUDA_TRY(cudaSetDevice((int)proofs[0]->memory.device));
+    cuzk_status st = CUZK_OK;
+    for (unsigned i = 0; i < n && st == CUZK_OK; i++) {
+        CUDA_TRY(cudaStreamSynchronize(proofs[i]->stream)); /* its witness is there */
+        proofs[i]->runs = r.stream;
+        st = quotient_enqueue(proofs[i], err);
+    }
     if (st == CUZK_OK && !whole)
-        st = key_stream_open(&from, source, k, p->stream, p->parts.work, p->parts.work_bytes, p->parts.bounds,
-                             &p->parts.out->marks, err);
-    if (st == CUZK_OK) st = sums_enqueue(p, &from, err);
-    key_stream_close(&from);
+        st = key_stream_open(&r.from, source, r.key, r.stream, r.key->work, r.key->work_bytes, proofs[0]->parts.bounds,
+                             &proofs[0]->parts.out->marks, err);
+    if (st == CUZK_OK) st = sums_enqueue(&r, err);
+    if (st == CUZK_OK) st = results_enqueue(&r, err);
+    key_stream_close(&r.from);
     return st;
 }
 
 cuzk_status gpu_proof_wait(gpu_proof *p, gpu_sums *out, cuzk_error *err) {
     CUDA_TRY(cudaSetDevice((int)p->memory.device));
-    CUDA_TRY(cudaStreamSynchronize(p->stream));
+    CUDA_TRY(cudaEventSynchronize(p->event[EV_DONE]));
     double ms[EVENTS] = {};
     for (int e = 1; e < EVENTS; e++) {
         float t;
@@ -352,14 +428,14 @@ cuzk_status gpu_proof_wait(gpu_proof *p, gpu_sums *out, cuzk_error *err) {
     out->first_bad = r->first_bad;
     point_marks_read(&out->bad, &r->marks);
     out->h = {p->plan_h.windows, p->plan_h.c, r->h};
-    out->l = {p->plan_q[0].windows, p->plan_q[0].c, r->l};
-    out->a = {p->plan_q[1].windows, p->plan_q[1].c, r->a};
-    out->b_g1 = {p->plan_q[2].windows, p->plan_q[2].c, r->b_g1};
-    out->b_g2 = {p->plan_b_g2.windows, p->plan_b_g2.c, r->b_g2};
-    out->l_bits = &r->l_bits;
-    out->a_bits = &r->a_bits;
-    out->b_g1_bits = &r->b_g1_bits;
-    out->b_g2_bits = &r->b_g2_bits;
+    out->l = {p->plan_of[L].windows, p->plan_of[L].c, r->query[L].windows};
+    out->a = {p->plan_of[A].windows, p->plan_of[A].c, r->query[A].windows};
+    out->b_g1 = {p->plan_of[B_G1].windows, p->plan_of[B_G1].c, r->query[B_G1].windows};
+    out->b_g2 = {p->plan_of[B_G2].windows, p->plan_of[B_G2].c, r->b_g2.windows};
+    out->l_bits = &r->query[L].bits;
+    out->a_bits = &r->query[A].bits;
+    out->b_g1_bits = &r->query[B_G1].bits;
+    out->b_g2_bits = &r->b_g2.bits;
     out->eval = ms[EV_EVAL] / 1e3, out->ntt = ms[EV_NTT] / 1e3, out->msm_h = ms[EV_H] / 1e3,
     out->msm_l = ms[EV_L] / 1e3;
     out->msm_a = ms[EV_A] / 1e3, out->msm_b_g1 = ms[EV_B_G1] / 1e3, out->msm_b_g2 = ms[EV_B_G2] / 1e3;
@@ -371,6 +447,10 @@ void gpu_proof_destroy(gpu_proof *p) {
     unsigned device = p->shape->memory.device;
     cudaSetDevice((int)device);
     bool healthy = p->stream && cudaStreamSynchronize(p->stream) == cudaSuccess && p->host;
+    /* The key's stream goes on with proofs that came after this one. */
+    if (p->runs)
+        healthy &=
+            (p->enqueued ? cudaEventSynchronize(p->event[EV_DONE]) : cudaStreamSynchronize(p->runs)) == cudaSuccess;
     slot_give(p, device, healthy);
     delete p;
 }

@@ -223,7 +223,8 @@ cuzk_status gpu_setup(gpu_key **out, const gpu_shape *s, const gpu_setup_source 
     empty.n_l = s->n_aux;
     empty.n_a = s->n_inputs + in_a;
     empty.n_b = src->n_b_inputs + in_b;
-    cuzk_status st = gpu_key_reserve(out, s->memory.device, &empty, GPU_WHOLE_KEY, err);
+    const gpu_key_layout whole = {GPU_WHOLE_KEY, 1, 0};
+    cuzk_status st = gpu_key_reserve(out, s->memory.device, &empty, &whole, err);
     if (st != CUZK_OK) return st;
     setup_run r = {};
     r.s = s;

@@ -6,6 +6,8 @@
 #include "backend/cuda/backend.h"
 #include "backend/cuda/gpu.h"
 
+#define GPU_DEVICES 64 /* the module counts no more */
+
 /* The module's table; NULL when it cannot be used. */
 const gpu_api *cuda_module(void);
 
@@ -56,7 +58,7 @@ void cuda_ntt_block(fr *block, unsigned log2, const ntt_root *root, fr *n_invers
 typedef struct key_on_device {
     const proving_key *key;
     gpu_key_source source; /* stream_source */
-    unsigned sections;
+    gpu_key_layout layout;
     pool *p;
     const cuzk_control *control;
 } key_on_device;
@@ -66,21 +68,31 @@ gpu_key_source stream_source(const proving_key *k);
 cuzk_status stream_make_key(void **out, unsigned device, const void *source, bool *full, cuzk_error *err);
 /* Most bytes for the device: what was set, or its memory less what the driver wants. */
 cuzk_status stream_limit(unsigned device, uint64_t *bytes, cuzk_error *err);
-/* The sections that fit beside shape and one proof within the limit, tried in the order of gpu_section; MEMORY with the
- * numbers when shape and proof alone do not fit. */
-cuzk_status stream_sections(unsigned *sections, const gpu_key_source *k, uint64_t shape_bytes, uint64_t proof_bytes,
-                            uint64_t limit, cuzk_error *err);
-/* Bytes of a chunk on the way to the device, two of which are pinned meanwhile; *chunks: of each proof, 1 for a whole
+/* Where a key's sections lie within the limit beside shape and proofs: so that the fewest bytes a proof are streamed,
+ * by one that is alone or by up to at_once that share a pass, if that spares a twentieth; MEMORY with the numbers when
+ * shape and one proof alone do not fit. */
+cuzk_status stream_layout(gpu_key_layout *out, const gpu_key_source *k, uint64_t shape_bytes,
+                          const gpu_proof_size *proof, unsigned at_once, uint64_t limit, cuzk_error *err);
+/* Proofs of a device's user that may come at once, as it said; 1 to GPU_PASS_MOST. */
+unsigned stream_at_once(unsigned device);
+/* Bytes of the sections that are not in the mask. */
+uint64_t stream_missing_bytes(const gpu_key_source *k, unsigned sections);
+/* Bytes of a chunk on the way to the device, two of which are pinned meanwhile; *chunks: of each pass, 1 for a whole
  * key. */
 uint64_t stream_chunk_bytes(const gpu_key_source *k, unsigned sections, unsigned *chunks);
-/* gpu_proof_run with what is missing read for this proof; one at a time on a device. *held: bytes of pinned memory that
- * stay until stream_leave, which is called once for each proof with *held not 0. */
-cuzk_status stream_run(gpu_proof *proof, unsigned device, const proving_key *key, unsigned sections, uint64_t *held,
-                       pool *p, const cuzk_control *control, cuzk_error *err);
+/* gpu_proofs_run of proofs of one key, with what is missing of it read for them; one at a time on a device. *held:
+ * bytes of pinned memory that stay until stream_leave, which is called once for each proof with *held not 0. */
+cuzk_status stream_run(gpu_proof *const *proofs, unsigned n, unsigned device, const proving_key *key, unsigned sections,
+                       uint64_t *held, pool *p, const cuzk_control *control, cuzk_error *err);
 void stream_leave(unsigned device);
 /* The device's two pinned buffers, of so many bytes each, of one user at a time; give them back when it was OK. */
 cuzk_status stream_buffers_take(void *data[2], unsigned device, uint64_t bytes, cuzk_error *err);
 void stream_buffers_give(unsigned device);
+/* stream_run for an opened proof whose witness is there and others of its key that wait for a pass, too. Returns when
+ * its pass has ended: what befalls the pass befalls all its proofs, but for being cancelled, which ends a pass when all
+ * of them are. *held as in stream_run. Progress is told from this thread or the pool's. */
+cuzk_status pass_run(gpu_proof *proof, unsigned device, const proving_key *key, const gpu_key *on_device,
+                     uint64_t *held, pool *workers, const cuzk_control *control, cuzk_error *err);
 /* KEY_DAMAGED naming section, index and byte. */
 cuzk_status stream_bad_point(const proving_key *key, const gpu_bad_point *bad, cuzk_error *err);
 

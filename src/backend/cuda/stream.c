@@ -17,18 +17,29 @@
 #define CHUNK_LEAST ((uint64_t)1 << 20)  /* multiples of it */
 #define CHUNKS 4                         /* of the largest section, at least, so that copying and adding overlap */
 #define TILE_BYTES ((uint64_t)1 << 20)   /* a thread copies at a time */
-#define DEVICES 64                       /* the module counts no more */
 
-static atomic_uint_least64_t limits[DEVICES];
+#define SHARE_GAIN 0.95 /* of the bytes streamed for a proof, at most, for a pass to be shared by one more */
+
+static atomic_uint_least64_t limits[GPU_DEVICES];
+static atomic_uint at_once[GPU_DEVICES];
+
+void backend_cuda_proofs_at_once(unsigned device, unsigned proofs) {
+    if (device < GPU_DEVICES) atomic_store(&at_once[device], proofs);
+}
+
+unsigned stream_at_once(unsigned device) {
+    unsigned n = device < GPU_DEVICES ? atomic_load(&at_once[device]) : 0;
+    return n < 1 ? 1 : n > GPU_PASS_MOST ? GPU_PASS_MOST : n;
+}
 
 void backend_cuda_limit_memory(unsigned device, uint64_t bytes) {
-    if (!cuda_module() || device >= DEVICES) return;
+    if (!cuda_module() || device >= GPU_DEVICES) return;
     atomic_store(&limits[device], bytes);
     cuda_module()->memory_limit(device, bytes);
 }
 
 cuzk_status stream_limit(unsigned device, uint64_t *bytes, cuzk_error *err) {
-    *bytes = device < DEVICES ? atomic_load(&limits[device]) : 0;
+    *bytes = device < GPU_DEVICES ? atomic_load(&limits[device]) : 0;
     if (*bytes) return CUZK_OK;
     gpu_facts f;
     cuzk_status st = cuda_module()->info(device, &f, err);
@@ -57,20 +68,35 @@ gpu_key_source stream_source(const proving_key *k) {
                             .subgroup = k->subgroup};
 }
 
-cuzk_status stream_sections(unsigned *sections, const gpu_key_source *k, uint64_t shape_bytes, uint64_t proof_bytes,
-                            uint64_t limit, cuzk_error *err) {
-    uint64_t taken = shape_bytes + proof_bytes;
-    *sections = 0;
-    if (taken > limit) {
-        cuzk_fail(err, CUZK_MEMORY, "the proof does not fit the device memory limit, even with the key on the host");
-        cuzk_fail_expected(err, "%" PRIu64 " bytes", taken);
-        return cuzk_fail_found(err, "a limit of %" PRIu64 " bytes", limit);
+uint64_t stream_missing_bytes(const gpu_key_source *k, unsigned sections) {
+    uint64_t bytes = 0;
+    for (unsigned s = 0; s < GPU_SECTIONS; s++)
+        if (!(sections >> s & 1)) bytes += section_points(k, s) * point_bytes(s);
+    return bytes;
+}
+
+cuzk_status stream_layout(gpu_key_layout *out, const gpu_key_source *k, uint64_t shape_bytes,
+                          const gpu_proof_size *proof, unsigned proofs, uint64_t limit, cuzk_error *err) {
+    uint64_t least = shape_bytes + proof->own + proof->work;
+    double best = 0;
+    *out = (gpu_key_layout){0};
+    for (unsigned together = 1; together <= proofs; together++) {
+        for (unsigned sections = 0; sections <= GPU_WHOLE_KEY; sections++) {
+            bool whole = sections == GPU_WHOLE_KEY;
+            if (whole && together > 1) continue;
+            gpu_key_layout l = {sections, together, whole ? 0 : proof->work};
+            uint64_t taken = shape_bytes + together * proof->own + (whole ? proof->work : 0);
+            if (taken + cuda_module()->key_bytes(k, &l) > limit) continue;
+            double each = (double)stream_missing_bytes(k, sections) / together;
+            if (out->together && each >= best * (together > out->together ? SHARE_GAIN : 1)) continue;
+            best = each;
+            *out = l;
+        }
     }
-    for (unsigned s = 0; s < GPU_SECTIONS; s++) {
-        unsigned more = *sections | 1u << s;
-        if (taken + cuda_module()->key_bytes(k, more) <= limit) *sections = more;
-    }
-    return CUZK_OK;
+    if (out->together) return CUZK_OK;
+    cuzk_fail(err, CUZK_MEMORY, "the proof does not fit the device memory limit, even with the key on the host");
+    cuzk_fail_expected(err, "%" PRIu64 " bytes", least);
+    return cuzk_fail_found(err, "a limit of %" PRIu64 " bytes", limit);
 }
 
 uint64_t stream_chunk_bytes(const gpu_key_source *k, unsigned sections, unsigned *chunks) {
@@ -100,15 +126,15 @@ typedef struct device_buffers {
     unsigned users; /* proofs that were streamed and have not ended */
 } device_buffers;
 
-static device_buffers buffers[DEVICES];
+static device_buffers buffers[GPU_DEVICES];
 static pthread_once_t buffers_made = PTHREAD_ONCE_INIT;
 
 static void make_locks(void) {
-    for (unsigned d = 0; d < DEVICES; d++) pthread_mutex_init(&buffers[d].lock, NULL);
+    for (unsigned d = 0; d < GPU_DEVICES; d++) pthread_mutex_init(&buffers[d].lock, NULL);
 }
 
 static device_buffers *buffers_of(unsigned device) {
-    assert(device < DEVICES);
+    assert(device < GPU_DEVICES);
     pthread_once(&buffers_made, make_locks);
     return &buffers[device];
 }
@@ -211,34 +237,31 @@ cuzk_status stream_bad_point(const proving_key *key, const gpu_bad_point *bad, c
 
 cuzk_status stream_make_key(void **out, unsigned device, const void *source, bool *full, cuzk_error *err) {
     const key_on_device *k = source;
-    unsigned chunks;
+    unsigned chunks, sections = k->layout.sections;
     gpu_bad_point bad;
     reading r = {.key = k->key, .p = k->p, .control = k->control};
-    gpu_stream s = {
-        .read = read_points, .user = &r, .chunk_bytes = stream_chunk_bytes(&k->source, k->sections, &chunks)};
-    cuzk_status st = k->sections ? stream_buffers_take(s.buffer, device, s.chunk_bytes, err) : CUZK_OK;
+    gpu_stream s = {.read = read_points, .user = &r, .chunk_bytes = stream_chunk_bytes(&k->source, sections, &chunks)};
+    cuzk_status st = sections ? stream_buffers_take(s.buffer, device, s.chunk_bytes, err) : CUZK_OK;
     if (st != CUZK_OK) return st;
-    st =
-        cuda_module()->key_create((gpu_key **)out, device, &k->source, k->sections, k->sections ? &s : NULL, &bad, err);
+    st = cuda_module()->key_create((gpu_key **)out, device, &k->source, &k->layout, sections ? &s : NULL, &bad, err);
     *full = st == CUZK_MEMORY;
-    if (k->sections) stream_buffers_give(device);
+    if (sections) stream_buffers_give(device);
     return st == CUZK_KEY_DAMAGED ? stream_bad_point(k->key, &bad, err) : st;
 }
 
-cuzk_status stream_run(gpu_proof *proof, unsigned device, const proving_key *key, unsigned sections, uint64_t *held,
-                       pool *p, const cuzk_control *control, cuzk_error *err) {
+cuzk_status stream_run(gpu_proof *const *proofs, unsigned n, unsigned device, const proving_key *key, unsigned sections,
+                       uint64_t *held, pool *p, const cuzk_control *control, cuzk_error *err) {
     unsigned chunks;
     gpu_key_source source = stream_source(key);
     reading r = {.key = key, .p = p, .control = control};
     gpu_stream s = {.read = read_points, .user = &r, .chunk_bytes = stream_chunk_bytes(&source, sections, &chunks)};
     *held = 0;
-    if (sections == GPU_WHOLE_KEY) return cuda_module()->proof_run(proof, NULL, err);
     cuzk_status st = stream_buffers_take(s.buffer, device, s.chunk_bytes, err);
     if (st != CUZK_OK) return st;
-    st = cuda_module()->proof_run(proof, &s, err);
+    st = cuda_module()->proofs_run(proofs, n, &s, err);
     if (st == CUZK_OK) {
         device_buffers *b = buffers_of(device);
-        b->users++;
+        b->users += n;
         *held = b->data[0].bytes + b->data[1].bytes;
     }
     stream_buffers_give(device);

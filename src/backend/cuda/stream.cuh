@@ -1,8 +1,8 @@
-/* Sums over sections of a key that are not on the device: their points come in chunks, one on its way while the one
- * before is added up.
+/* Sums over sections of a key that are not on the device, of several proofs at once: their points come in chunks, one
+ * on its way while the one before is added up for each proof.
  *
- * Copies go by a stream of their own into two places at the start of the proof's work memory; events keep a place from
- * being written while it is read. Results of the chunks are added on the device. */
+ * Copies go by a stream of their own into two places at the start of the work memory; events keep a place from being
+ * written while it is read. Results of the chunks are added on the device. */
 #ifndef CUZK_CUDA_STREAM_CUH
 #define CUZK_CUDA_STREAM_CUH
 
@@ -32,20 +32,24 @@ cuzk_status key_stream_open(key_stream *s, const gpu_stream *source, const gpu_k
 /* Waits for the copies: the source's buffers are free then. */
 void key_stream_close(key_stream *s);
 
+template <class F> struct streamed_sum { /* of one proof */
+    const fr *scalars;
+    const uint64_t *bits;        /* NULL: none */
+    xyzz<F> *bits_sum, *windows; /* zero before */
+};
 template <class F> struct streamed_query {
     gpu_section section;
     uint32_t n_points;
     const uint32_t *index; /* of the scalars' points, ascending; NULL: scalar i belongs to point i */
     uint32_t n_scalars;
-    const fr *scalars;
-    const uint64_t *bits; /* NULL: none; first, mask and n_words as for bit_sum_enqueue */
-    uint32_t first;
+    uint32_t first; /* with mask and n_words as for bit_sum_enqueue */
     ranked_bits mask;
     uint32_t n_words;
-    xyzz<F> *bits_sum, *windows; /* zero before */
-    msm_plan *plan;              /* out: the windows' number and size */
+    streamed_sum<F> of[GPU_PASS_MOST];
+    unsigned n;    /* proofs */
+    msm_plan plan; /* out: the windows' number and size */
 };
 /* Returns when the section has been read and all is enqueued. */
-template <class F> cuzk_status key_stream_sum(key_stream *s, const streamed_query<F> *q, cuzk_error *err);
+template <class F> cuzk_status key_stream_sum(key_stream *s, streamed_query<F> *q, cuzk_error *err);
 
 #endif

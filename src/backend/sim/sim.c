@@ -319,6 +319,7 @@ static cuzk_status sim_start(unsigned device, pending_proof **out, prove_request
     prove_request beneath = *req;
     beneath.holds = tell;
     beneath.holds_user = &t;
+    beneath.witness_gone = NULL; /* the simulated device has it as long as it computes */
     cuzk_status st = upload(p, control, err);
     if (st == CUZK_OK) st = take_turn(device, control, err);
     if (st == CUZK_OK) st = compute(p, &beneath, workers, control, err);
