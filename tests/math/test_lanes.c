@@ -1,5 +1,5 @@
-/* Products of four field elements in lanes (math/kernels_fma/fpx4.h, frx4.h) against those of math/field.h: random
- * limbs, the longest that are allowed, negative ones; and the ways from and to memory form. */
+/* Products of four field elements in lanes (math/kernels_fma/fpx4.h, fp2x4.h, frx4.h) against those of math/field.h and
+ * fp2.h: random limbs, the longest that are allowed, negative ones; and the ways from and to memory form. */
 #include "math_test.h"
 
 #ifdef CUZK_HAVE_FMA
@@ -13,6 +13,7 @@
 #pragma GCC push_options
 #pragma GCC target("avx2,fma")
 #endif
+#include "math/kernels_fma/fp2x4.h"
 #include "math/kernels_fma/fpx4.h"
 #include "math/kernels_fma/frx4.h"
 
@@ -80,12 +81,13 @@ static fp number(const int64_t limb[8]) {
     return r;
 }
 
-static void check_lanes(const fpx4 *got, const fp want[4], unsigned kind) {
+/* `beyond`: how far limbs may be from 2^47. */
+static void check_lanes(const fpx4 *got, const fp want[4], int beyond, unsigned kind) {
     double all[8][4];
     fp x[4];
     memcpy(all, got, sizeof all);
     for (int j = 0; j < 7; j++) {
-        for (int i = 0; i < 4; i++) assert_true(all[j][i] <= 0x1p47 + 16 && all[j][i] >= -0x1p47 - 16);
+        for (int i = 0; i < 4; i++) assert_true(all[j][i] <= 0x1p47 + beyond && all[j][i] >= -0x1p47 - beyond);
     }
     fpx4_get(x, got);
     for (int i = 0; i < 4; i++) {
@@ -114,13 +116,119 @@ static void products(void **state) {
         fpx4_mul(&xy, &x, &y);
         fpx4_mul(&yx, &y, &x);
         fpx4_sqr(&yy, &y);
-        check_lanes(&xy, product, kind);
-        check_lanes(&yx, product, kind);
-        check_lanes(&yy, square, kind);
+        check_lanes(&xy, product, 16, kind);
+        check_lanes(&yx, product, 16, kind);
+        check_lanes(&yy, square, 16, kind);
         fpx4_mul(&x, &x, &y); /* in place */
         fpx4_sqr(&y, &y);
         assert_memory_equal(&x, &xy, sizeof x);
         assert_memory_equal(&y, &yy, sizeof y);
+    }
+}
+
+/* Two products reduced together; of one of both the limbs may be long when those of the other are short. */
+static void sums_of_products(void **state) {
+    (void)state;
+    if (!cpu_get()->avx2_fma) skip();
+    for (unsigned round = 0; round < 40 * KINDS * KINDS; round++) {
+        unsigned kind = round % (KINDS * KINDS);
+        lanes l[4];
+        fpx4 x[4], sum, squares;
+        fp want[4], want_squares[4];
+        /* Two halves of what one product may have, or all of it beside nothing. */
+        int64_t most = round / (KINDS * KINDS) % 3 == 0 ? LONG : LONG / 2, other = most == LONG ? 0 : LONG / 2;
+        for (int i = 0; i < 4; i++) {
+            fp n[4], t;
+            choose(l[0].limb[i], most, i == 3 ? 0 : kind / KINDS, false);
+            choose(l[1].limb[i], SHORT, i == 2 ? 0 : kind % KINDS, false);
+            choose(l[2].limb[i], other, i == 3 ? 1 : round / (3 * KINDS * KINDS) % KINDS, false);
+            choose(l[3].limb[i], SHORT, i == 2 ? 1 : kind / KINDS, false);
+            if (other == 0) memset(l[2].limb[i], 0, sizeof l[2].limb[i]); /* some kinds have limbs of their own */
+            for (int j = 0; j < 4; j++) n[j] = number(l[j].limb[i]);
+            fp_mul(&want[i], &n[0], &n[1]);
+            fp_mul(&t, &n[2], &n[3]);
+            fp_add(&want[i], &want[i], &t);
+            fp_sqr(&want_squares[i], &n[1]);
+            fp_sqr(&t, &n[3]);
+            fp_add(&want_squares[i], &want_squares[i], &t);
+        }
+        for (int j = 0; j < 4; j++) to_lanes(&x[j], &l[j]);
+        fpx4_mul_add(&sum, &x[0], &x[1], &x[2], &x[3]);
+        fpx4_sqr_add(&squares, &x[1], &x[3]);
+        check_lanes(&sum, want, 32, kind);
+        check_lanes(&squares, want_squares, 32, kind);
+        fpx4_mul_add(&x[0], &x[2], &x[3], &x[0], &x[1]); /* in place, and the other way round */
+        fpx4_sqr_add(&x[1], &x[3], &x[1]);
+        check_lanes(&x[0], want, 32, kind);
+        check_lanes(&x[1], want_squares, 32, kind);
+    }
+}
+
+/* Products of fp2 of limbs as products and carried differences have them. */
+static void fp2_products(void **state) {
+    (void)state;
+    if (!cpu_get()->avx2_fma) skip();
+    for (unsigned round = 0; round < 20 * KINDS * KINDS; round++) {
+        unsigned kind = round % (KINDS * KINDS);
+        lanes l[4];
+        fp2x4 a, b, r;
+        fp2 x[4], y[4], want;
+        fp want0[4][4], want1[4][4];
+        for (int i = 0; i < 4; i++) {
+            for (unsigned j = 0; j < 4; j++) {
+                choose(l[j].limb[i], SHORT, i == 3 ? 0 : j % 2 == 0 ? kind / KINDS : kind % KINDS, false);
+            }
+            x[i] = (fp2){number(l[0].limb[i]), number(l[1].limb[i])};
+            y[i] = (fp2){number(l[2].limb[i]), number(l[3].limb[i])};
+            fp2_mul(&want, &x[i], &y[i]);
+            want0[0][i] = want.c0, want1[0][i] = want.c1;
+            fp2_sqr(&want, &x[i]);
+            want0[2][i] = want.c0, want1[2][i] = want.c1;
+            fp2_conj(&want, &x[i]);
+            fp2_mul(&want, &x[i], &want);
+            want0[3][i] = want.c0;
+            assert_true(fp_is_zero(&want.c1));
+            fp2_conj(&want, &y[i]);
+            fp2_mul(&want, &x[i], &want);
+            want0[1][i] = want.c0, want1[1][i] = want.c1;
+        }
+        to_lanes(&a.c0, &l[0]), to_lanes(&a.c1, &l[1]);
+        to_lanes(&b.c0, &l[2]), to_lanes(&b.c1, &l[3]);
+        fp2x4_mul(&r, &a, &b);
+        check_lanes(&r.c0, want0[0], 32, kind);
+        check_lanes(&r.c1, want1[0], 32, kind);
+        fp2x4_mul_conj(&r, &a, &b);
+        check_lanes(&r.c0, want0[1], 32, kind);
+        check_lanes(&r.c1, want1[1], 32, kind);
+        fp2x4_sqr(&r, &a);
+        check_lanes(&r.c0, want0[2], 16, kind);
+        check_lanes(&r.c1, want1[2], 16, kind);
+        fp2x4_norm(&r.c0, &a);
+        check_lanes(&r.c0, want0[3], 32, kind);
+    }
+}
+
+/* Carrying changes limbs, not the number. */
+static void carries(void **state) {
+    (void)state;
+    if (!cpu_get()->avx2_fma) skip();
+    for (unsigned round = 0; round < 100 * KINDS; round++) {
+        lanes a;
+        fpx4 x;
+        double all[8][4];
+        for (int i = 0; i < 4; i++) choose(a.limb[i], INT64_C(1) << 49, round % KINDS, false);
+        to_lanes(&x, &a);
+        fpx4_carry(&x);
+        memcpy(all, &x, sizeof all);
+        for (int i = 0; i < 4; i++) {
+            int64_t limb[8];
+            for (int j = 0; j < 8; j++) {
+                limb[j] = (int64_t)all[j][i];
+                if (j < 7) assert_true(limb[j] <= (INT64_C(1) << 47) + 2 && limb[j] >= -(INT64_C(1) << 47) - 2);
+            }
+            fp want = number(a.limb[i]), got = number(limb);
+            assert_memory_equal(&got, &want, sizeof got);
+        }
     }
 }
 
@@ -290,6 +398,21 @@ static void products(void **state) {
     skip(); /* no such kernels in this build */
 }
 
+static void sums_of_products(void **state) {
+    (void)state;
+    skip();
+}
+
+static void fp2_products(void **state) {
+    (void)state;
+    skip();
+}
+
+static void carries(void **state) {
+    (void)state;
+    skip();
+}
+
 static void memory_form(void **state) {
     (void)state;
     skip();
@@ -308,9 +431,8 @@ static void fr_carries(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products),
-        cmocka_unit_test(memory_form),
-        cmocka_unit_test(fr_products),
+        cmocka_unit_test(products),   cmocka_unit_test(sums_of_products), cmocka_unit_test(fp2_products),
+        cmocka_unit_test(carries),    cmocka_unit_test(memory_form),      cmocka_unit_test(fr_products),
         cmocka_unit_test(fr_carries),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);

@@ -80,6 +80,42 @@ static void outside_the_subgroup(void **state) {
     free(scalars);
 }
 
+/* Points of G2's curve whose x agree in the first coordinate, or have 0 there: like equal points and infinity at first
+ * sight. Outside the subgroup, too. */
+static void alike_in_one_coordinate(void **state) {
+    (void)state;
+    const size_t n = 60;
+    g2_affine points[60];
+    fr_canon *scalars = test_scalars(n);
+    size_t have = 0;
+    for (uint64_t c1 = 0; have < n; c1++) {
+        for (uint64_t c0 = 0; c0 < 2 && have < n; c0++) {
+            g2_affine *p = &points[have];
+            fp2 t, four;
+            fp_from_u64(&p->x.c0, c0);
+            fp_from_u64(&p->x.c1, c1);
+            fp2_sqr(&t, &p->x);
+            fp2_mul(&t, &t, &p->x);
+            fp_from_u64(&four.c0, 4);
+            four.c1 = four.c0;
+            fp2_add(&t, &t, &four);
+            if (!fp2_sqrt(&p->y, &t)) continue;
+            if (have % 3 == 1) fp2_neg(&p->y, &p->y);
+            assert_true(g2_affine_on_curve(p));
+            have++;
+        }
+    }
+    for (int pattern = 0; pattern < 4; pattern++) {
+        for (size_t i = 0; i < n; i++) {
+            if (pattern == 1) scalars[i] = (fr_canon){{1 + i % 2}};    /* all in two buckets */
+            if (pattern == 2 && i % 5 == 4) points[i] = points[i - 2]; /* equal ones among those alike */
+            if (pattern == 3 && i % 5 == 4) g2_affine_neg(&points[i], &points[i - 2]);
+        }
+        g2_case_check_ref(points, NULL, scalars, n, "points alike in one coordinate");
+    }
+    free(scalars);
+}
+
 static void cancelled(void **state) {
     (void)state;
     g1_affine points[32];
@@ -103,13 +139,21 @@ static void scratch_is_bounded(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(g1_case_sizes),         cmocka_unit_test(g2_case_sizes),
-        cmocka_unit_test(g1_case_points_edges),  cmocka_unit_test(g2_case_points_edges),
-        cmocka_unit_test(g1_case_scalars_edges), cmocka_unit_test(g2_case_scalars_edges),
-        cmocka_unit_test(g1_case_golden),        cmocka_unit_test(g2_case_golden),
-        cmocka_unit_test(g1_case_sums),          cmocka_unit_test(g2_case_sums),
-        cmocka_unit_test(g1_case_large),         cmocka_unit_test(g2_case_large),
-        cmocka_unit_test(outside_the_subgroup),  cmocka_unit_test(cancelled),
+        cmocka_unit_test(g1_case_sizes),
+        cmocka_unit_test(g2_case_sizes),
+        cmocka_unit_test(g1_case_points_edges),
+        cmocka_unit_test(g2_case_points_edges),
+        cmocka_unit_test(g1_case_scalars_edges),
+        cmocka_unit_test(g2_case_scalars_edges),
+        cmocka_unit_test(g1_case_golden),
+        cmocka_unit_test(g2_case_golden),
+        cmocka_unit_test(g1_case_sums),
+        cmocka_unit_test(g2_case_sums),
+        cmocka_unit_test(g1_case_large),
+        cmocka_unit_test(g2_case_large),
+        cmocka_unit_test(outside_the_subgroup),
+        cmocka_unit_test(alike_in_one_coordinate),
+        cmocka_unit_test(cancelled),
         cmocka_unit_test(scratch_is_bounded),
     };
     return cmocka_run_group_tests(tests, test_setup, test_teardown);

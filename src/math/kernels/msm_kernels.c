@@ -29,7 +29,15 @@ typedef struct {
 #define MSM_GROUP(x) g2_##x
 #define MSM_SEGMENT 2048u
 #define MSM_PASS ((size_t)1 << 17)
+#ifdef MSM_G2_VECTOR
+#define MSM_VECTOR MSM_G2_VECTOR
+typedef struct {
+    uint64_t word[16]; /* four of them: eight limbs of four lanes each, twice */
+} g2_product;
+#define MSM_PRODUCT g2_product
+#else
 #define MSM_PRODUCT fp2
+#endif
 #include "math/kernels/msm_template.h"
 
 const struct msm_kernels KERNEL_NAME(msm_kernels) = {

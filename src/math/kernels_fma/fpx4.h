@@ -1,7 +1,8 @@
 /* Four elements of fp in lanes (math/kernels_fma/x4_template.h): eight limbs of 48 bits, R = 2^384 as in memory, 9.8 p.
  *
  * Bounds: max|a_i| max|b_j| <= 1.5 2^48 (2^47 + 2^5), say a difference of sums times a product; a column's sum is below
- * 2^98.8 then. A product's limbs are at most 2^47 + 2^4.
+ * 2^98.8 then. Of two products that are reduced together the bound holds for the sum of both. A product's limbs are at
+ * most 2^47 + 2^5.
  */
 #ifndef CUZK_MATH_KERNELS_FMA_FPX4_H
 #define CUZK_MATH_KERNELS_FMA_FPX4_H
@@ -32,14 +33,23 @@ static const int64_t fpx4_words[8] = {0xffffffffaaab, 0xb153ffffb9fe, 0xf6241eab
 #define X4_TOP_REAL 28591897852287.903
 #include "math/kernels_fma/x4_template.h"
 
-/* Four columns at a time, as registers allow. The reduction's chain of dependences is mixed with rows of the next
+/* Row i of a b, and of a2 b2 unless that is NULL. */
+X4_INLINE void fpx4_rows(fpx4_columns *c, const fpx4 *a, const fpx4 *b, const fpx4 *a2, const fpx4 *b2, bool square,
+                         int from, int i) {
+    fpx4_row(c, a, b, square, a2 != NULL ? fpx4_FIRST : fpx4_ALONE, from, i);
+    if (a2 != NULL) fpx4_row(c, a2, b2, square, fpx4_SECOND, from, i);
+}
+
+/* a b / R, or (a b + a2 b2) / R unless a2 is NULL; square: b is a, b2 is a2.
+ * Four columns at a time, as registers allow. The reduction's chain of dependences is mixed with rows of the next
  * columns, which do not wait for it: processors look ahead by fewer instructions than a product has. */
-X4_INLINE void fpx4_product(fpx4 *r, const fpx4 *a, const fpx4 *b, bool square) {
+X4_INLINE void fpx4_product(fpx4 *r, const fpx4 *a, const fpx4 *b, const fpx4 *a2, const fpx4 *b2, bool square) {
+    const bool two = a2 != NULL;
     fpx4_columns c;
     __m256d m[8];
-#define ROW(from, i) fpx4_row(&c, a, b, square, from, i)
+#define ROW(from, i) fpx4_rows(&c, a, b, a2, b2, square, from, i)
 #define REDUCE(from, i) fpx4_reduction_row(&c, m[i], from, i)
-#define FINISH(i) m[i] = fpx4_column_finish(&c, i)
+#define FINISH(i) m[i] = fpx4_column_finish(&c, i, two)
     ROW(0, 0), ROW(0, 1), FINISH(0), ROW(0, 2), ROW(0, 3), FINISH(1), ROW(4, 0), ROW(4, 1), FINISH(2), ROW(4, 2);
     REDUCE(0, 0), ROW(4, 3), ROW(4, 4), FINISH(3), REDUCE(4, 0), ROW(4, 5), REDUCE(4, 1), ROW(4, 6), ROW(4, 7);
     ROW(8, 1), FINISH(4), REDUCE(4, 2), ROW(8, 2), FINISH(5), REDUCE(4, 3), ROW(8, 3), REDUCE(4, 4), FINISH(6);
@@ -50,16 +60,31 @@ X4_INLINE void fpx4_product(fpx4 *r, const fpx4 *a, const fpx4 *b, bool square) 
 #undef ROW
 #undef REDUCE
 #undef FINISH
-    fpx4_result(r, &c);
+    fpx4_result(r, &c, two);
 }
 
 /* a b / R and a a / R. r may be an argument. */
 MATH_CALL void fpx4_mul(fpx4 *r, const fpx4 *a, const fpx4 *b) {
-    fpx4_product(r, a, b, false);
+    fpx4_product(r, a, b, NULL, NULL, false);
 }
 
 MATH_CALL void fpx4_sqr(fpx4 *r, const fpx4 *a) {
-    fpx4_product(r, a, a, true);
+    fpx4_product(r, a, a, NULL, NULL, true);
+}
+
+/* (a b + a2 b2) / R and (a a + a2 a2) / R, reduced once. */
+MATH_CALL void fpx4_mul_add(fpx4 *r, const fpx4 *a, const fpx4 *b, const fpx4 *a2, const fpx4 *b2) {
+    fpx4_product(r, a, b, a2, b2, false);
+}
+
+MATH_CALL void fpx4_sqr_add(fpx4 *r, const fpx4 *a, const fpx4 *a2) {
+    fpx4_product(r, a, a, a2, a2, true);
+}
+
+X4_INLINE void fpx4_neg(fpx4 *r, const fpx4 *a) {
+    const __m256d sign = _mm256_set1_pd(-0.0);
+#pragma GCC unroll 8
+    for (int j = 0; j < 8; j++) r->v[j] = _mm256_xor_pd(a->v[j], sign);
 }
 
 /* ---- to and from memory ---- */

@@ -36,9 +36,9 @@ static const int64_t frx4_words[6] = {0x7ff00000001, 0x7cb7fdfffff, 0x54ef6900bf
 MATH_CALL void frx4_mul(frx4 *r, const frx4 *a, const frx4 *b) {
     frx4_columns c;
     __m256d m[6];
-#define ROW(from, i) frx4_row(&c, a, b, false, from, i)
+#define ROW(from, i) frx4_row(&c, a, b, false, frx4_ALONE, from, i)
 #define REDUCE(from, i) frx4_reduction_row(&c, m[i], from, i)
-#define FINISH(i) m[i] = frx4_column_finish(&c, i)
+#define FINISH(i) m[i] = frx4_column_finish(&c, i, false)
     ROW(0, 0), ROW(0, 1), FINISH(0), ROW(0, 2), ROW(0, 3), FINISH(1), ROW(4, 0), ROW(4, 1), FINISH(2), ROW(4, 2);
     REDUCE(0, 0), ROW(4, 3), REDUCE(4, 0), FINISH(3), ROW(4, 4), REDUCE(4, 1), FINISH(4), ROW(4, 5), REDUCE(4, 2);
     REDUCE(4, 3), ROW(8, 3), REDUCE(4, 4), ROW(8, 4), ROW(8, 5), REDUCE(8, 0), REDUCE(8, 1), FINISH(5);
@@ -46,7 +46,7 @@ MATH_CALL void frx4_mul(frx4 *r, const frx4 *a, const frx4 *b) {
 #undef ROW
 #undef REDUCE
 #undef FINISH
-    frx4_result(r, &c);
+    frx4_result(r, &c, false);
 }
 
 /* Limbs from words: the elements at p[0 .. 3]. */
@@ -86,19 +86,6 @@ X4_INLINE void frx4_store(fr *const p[4], const frx4 *a) {
     x4_transpose(w, w);
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++) _mm256_storeu_si256((__m256i *)p[i], w[i]);
-}
-
-/* Limbs back to 43 bits, those below the top one in [-2^42 - c, 2^42 + c] with c = 2^(length of the longest - 43). */
-X4_INLINE void frx4_carry(frx4 *a) {
-    const __m256d high = _mm256_set1_pd(0x1.8p95), down = _mm256_set1_pd(0x1p-43);
-    __m256d carry[6];
-#pragma GCC unroll 6
-    for (int j = 0; j < 5; j++) {
-        carry[j] = _mm256_sub_pd(_mm256_add_pd(a->v[j], high), high);
-        a->v[j] = _mm256_sub_pd(a->v[j], carry[j]);
-    }
-#pragma GCC unroll 6
-    for (int j = 1; j < 6; j++) a->v[j] = _mm256_fmadd_pd(carry[j - 1], down, a->v[j]);
 }
 
 /* As a factor: times 4 modulo r, in [-r/2 - 1, r/2 + 1], negative where `negative` has its sign bit set. */

@@ -25,9 +25,13 @@
  * needs r. P reaches s columns further than the row has, so the last rows have s = 2, 1, and 0, which is Montgomery's
  * own.
  *
+ * Two products share one reduction when their columns are added before it. `low` then has twice the products'
+ * remainders and no room for the bias of the column below (X4_BIAS), which is taken away when the column is finished.
+ *
  * Bounds. The sum of |a_i b_j| and of r P over a column stays below 2^(51+BITS), so that high stays in its binade; low
- * stays below 2 LIMBS 2^(BITS-1) + 1.5 2^52 <= 2^53. A product's limbs are at most 2^(BITS-1) + 2^(52-BITS), its value
- * at most |a b| / R + 0.6 moduli.
+ * stays below 2 LIMBS 2^(BITS-1) + 1.5 2^52 <= 2^53, or below 3 LIMBS 2^(BITS-1) of two products. A product's limbs are
+ * at most 2^(BITS-1) + 2^(52-BITS), twice that beyond 2^(BITS-1) of two products; its value is at most |a b| / R + 0.6
+ * moduli.
  *
  * All this needs rounding to nearest (a process begins with it, threads inherit it, nothing here or in the callers
  * changes MXCSR; docs/api/README.md says it to programs that link the library) and a compiler that keeps formulas as
@@ -50,9 +54,9 @@ typedef struct {
     __m256d high[2 * X4_LIMBS], low[2 * X4_LIMBS];
 } X4(columns);
 
-/* Column k gets x y. */
-X4_INLINE void X4(column_first)(X4(columns) * c, int k, const __m256d *x, __m256d y) {
-    const __m256d high = _mm256_set1_pd(X4_HIGH), bias = _mm256_set1_pd(k ? X4_HIGH - X4_BIAS : X4_HIGH);
+/* Column k gets x y; it is the first of one or two products. */
+X4_INLINE void X4(column_first)(X4(columns) * c, int k, const __m256d *x, __m256d y, bool two) {
+    const __m256d high = _mm256_set1_pd(X4_HIGH), bias = _mm256_set1_pd(k && !two ? X4_HIGH - X4_BIAS : X4_HIGH);
     c->high[k] = _mm256_fmadd_pd(*x, y, high);
     c->low[k] = _mm256_fmadd_pd(*x, y, _mm256_sub_pd(bias, c->high[k]));
 }
@@ -70,16 +74,17 @@ X4_INLINE void X4(column_add)(X4(columns) * c, int k, const __m256d *x, __m256d 
 }
 
 /* Column k's whole value with what the one below carries. */
-X4_INLINE __m256d X4(column_value)(const X4(columns) * c, int k) {
+X4_INLINE __m256d X4(column_value)(const X4(columns) * c, int k, bool two) {
+    const __m256d down = _mm256_set1_pd(X4_DOWN), bias = _mm256_set1_pd(-X4_BIAS);
     if (k == 0) return c->low[0];
-    if (k == 2 * X4_LIMBS - 1)
-        return _mm256_fmadd_pd(c->high[2 * X4_LIMBS - 2], _mm256_set1_pd(X4_DOWN), _mm256_set1_pd(-X4_BIAS));
-    return _mm256_fmadd_pd(c->high[k - 1], _mm256_set1_pd(X4_DOWN), c->low[k]);
+    if (!two && k < 2 * X4_LIMBS - 1) return _mm256_fmadd_pd(c->high[k - 1], down, c->low[k]);
+    __m256d carry = _mm256_fmadd_pd(c->high[k - 1], down, bias);
+    return k < 2 * X4_LIMBS - 1 ? _mm256_add_pd(carry, c->low[k]) : carry;
 }
 
 /* Column k's value in [-2^(BITS-1), 2^(BITS-1)], the rest carried into its `high`. */
-X4_INLINE __m256d X4(column_finish)(X4(columns) * c, int k) {
-    __m256d v = X4(column_value)(c, k);
+X4_INLINE __m256d X4(column_finish)(X4(columns) * c, int k, bool two) {
+    __m256d v = X4(column_value)(c, k, two);
     __m256d t = _mm256_add_pd(c->high[k], v);
     v = _mm256_add_pd(v, _mm256_sub_pd(c->high[k], t));
     c->high[k] = t;
@@ -94,15 +99,18 @@ X4_INLINE __m256d X4(last_row)(X4(columns) * c, __m256d r) {
     return m;
 }
 
+/* A product by itself, or the first or second of two whose sum is reduced. */
+enum { X4(ALONE), X4(FIRST), X4(SECOND) };
+
 /* Row i of a b in columns [from, from + 4). Of a square only half of the rows is left, times two off the diagonal. */
-X4_INLINE void X4(row)(X4(columns) * c, const X4_T *a, const X4_T *b, bool square, int from, int i) {
+X4_INLINE void X4(row)(X4(columns) * c, const X4_T *a, const X4_T *b, bool square, int which, int from, int i) {
     __m256d y = b->v[i], twice = _mm256_add_pd(y, y);
 #pragma GCC unroll 4
     for (int k = from; k < from + 4; k++) {
         int j = k - i;
         if (j < (square ? i : 0) || j >= X4_LIMBS) continue;
-        if (k < X4_LIMBS ? i == 0 : j == X4_LIMBS - 1) {
-            X4(column_first)(c, k, &a->v[j], square && j > i ? twice : y);
+        if (which != X4(SECOND) && (k < X4_LIMBS ? i == 0 : j == X4_LIMBS - 1)) {
+            X4(column_first)(c, k, &a->v[j], square && j > i ? twice : y, which == X4(FIRST));
         } else {
             X4(column_add)(c, k, &a->v[j], square && j > i ? twice : y);
         }
@@ -119,12 +127,12 @@ X4_INLINE void X4(reduction_row)(X4(columns) * c, __m256d r, int from, int i) {
 }
 
 /* The upper half of the columns becomes limbs. */
-X4_INLINE void X4(result)(X4_T *r, const X4(columns) * c) {
+X4_INLINE void X4(result)(X4_T *r, const X4(columns) * c, bool two) {
     const __m256d high = _mm256_set1_pd(X4_HIGH), down = _mm256_set1_pd(-X4_DOWN);
     __m256d value[X4_LIMBS], carry[X4_LIMBS]; /* carry: the negative of what goes up */
 #pragma GCC unroll 8
     for (int j = 0; j < X4_LIMBS; j++) {
-        value[j] = X4(column_value)(c, X4_LIMBS + j);
+        value[j] = X4(column_value)(c, X4_LIMBS + j, two);
         if (j == X4_LIMBS - 1) break;
         carry[j] = _mm256_sub_pd(high, _mm256_add_pd(value[j], high));
         value[j] = _mm256_add_pd(value[j], carry[j]);
@@ -132,6 +140,20 @@ X4_INLINE void X4(result)(X4_T *r, const X4(columns) * c) {
     r->v[0] = value[0];
 #pragma GCC unroll 7
     for (int j = 1; j < X4_LIMBS; j++) r->v[j] = _mm256_fmadd_pd(carry[j - 1], down, value[j]);
+}
+
+/* Limbs back to BITS bits, those below the top one in [-2^(BITS-1) - c, 2^(BITS-1) + c] with c = 2^(length of the
+ * longest - BITS). */
+X4_INLINE void X4(carry)(X4_T *a) {
+    const __m256d high = _mm256_set1_pd(X4_HIGH), down = _mm256_set1_pd(X4_DOWN);
+    __m256d carry[X4_LIMBS];
+#pragma GCC unroll 8
+    for (int j = 0; j < X4_LIMBS - 1; j++) {
+        carry[j] = _mm256_sub_pd(_mm256_add_pd(a->v[j], high), high);
+        a->v[j] = _mm256_sub_pd(a->v[j], carry[j]);
+    }
+#pragma GCC unroll 8
+    for (int j = 1; j < X4_LIMBS; j++) a->v[j] = _mm256_fmadd_pd(carry[j - 1], down, a->v[j]);
 }
 
 /* As integers, in [0, 2^BITS) except where said. */

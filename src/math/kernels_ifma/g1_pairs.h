@@ -108,10 +108,10 @@ FP8_INLINE void g1_pointers(const g1_msm_pair *pairs, const g1_affine *left[8], 
     }
 }
 
-#define G1_LANES 8
-#define G1_LANE_T fp8
-#define G1_LANE_SET fp8_set
-#include "math/kernels/g1_unusual.h"
+#define UNUSUAL_LANES 8
+#define UNUSUAL_LANE_T fp8
+#define UNUSUAL_LANE_SET fp8_set
+#include "math/kernels/unusual_pairs.h"
 
 /* The inverses of eight lanes, times 2^816: fp_inv takes x to 2^768 / x, and 2^432 as a Montgomery factor brings 2^48.
  */
@@ -152,7 +152,7 @@ FP8_INLINE void g1_forward(g1_msm_pair *pairs, fp8 *acc, g1_product *products) {
     fp8_sub_lazy(&b, &b, &a, 1);
     fp8_carry(&b);
     pairs[0].kind = 0;
-    if (__builtin_expect(unusual != 0, 0)) g1_unusual_denominators(pairs, &b);
+    if (__builtin_expect(unusual != 0, 0)) g1_msm_unusual_denominators(pairs, &b);
     g1_product_store(products, acc);
     fp8_mul(acc, acc, &b);
 }
@@ -183,7 +183,7 @@ FP8_INLINE void g1_backward(g1_msm_pair *pairs, fp8 *acc, const g1_product *prod
     for (int j = 0; j < 8; j++) y2.v[j] = _mm512_mask_sub_epi64(y2.v[j], negative, fp8_p_limb(j), y2.v[j]);
     fp8_sub_lazy(&slope, &y2, &y1, 1);
     fp8_carry(&slope);
-    if (__builtin_expect((pairs[0].kind & G1_UNUSUAL) != 0, 0)) lanes = g1_unusual_lanes(pairs, &d, &slope);
+    if (__builtin_expect((pairs[0].kind & MSM_UNUSUAL) != 0, 0)) lanes = g1_msm_unusual_lanes(pairs, &d, &slope);
     g1_product_load(&t, products);
     fp8_mul(&t, acc, &t);
     fp8_mul(acc, acc, &d);
