@@ -123,7 +123,7 @@ static cuzk_status read_section(const gpu_key_source *k, unsigned s, const gpu_s
     uint64_t size = s == GPU_B_G2 ? 192 : 96, n;
     for (uint64_t first = 0; first < points_of(k, s); first += n) {
         uint8_t *to = from->buffer[state.chunks++ % 2];
-        n = from->chunk_bytes / size < points_of(k, s) - first ? from->chunk_bytes / size : points_of(k, s) - first;
+        n = from->buffer_bytes / size < points_of(k, s) - first ? from->buffer_bytes / size : points_of(k, s) - first;
         if (state.chunks == state.fail_chunk) return cuzk_fail(err, CUZK_DEVICE, "the fake device fails");
         cuzk_status st = from->read(from->user, (gpu_section)s, first, n, to, err);
         if (st != CUZK_OK) return st;

@@ -177,12 +177,14 @@ static void print_memory(const run *u) {
 
 /* The key to a file, from there to the device again, and to devices that are too small for it. */
 static void by_file(const run *u, proving_key *made, const char *dir, const groth16_proof *want) {
-    char params[4200], vk[4200];
+    char params[4400], vk[4400], name[288];
     setup_result result;
     proving_key key;
     double mark = cpu_monotonic_seconds();
-    snprintf(params, sizeof params, "%s/%s.params", dir, u->j->circuit.name);
-    snprintf(vk, sizeof vk, "%s/%s.vk", dir, u->j->circuit.name);
+    circuit_file_name(&u->j->circuit, "params", name, sizeof name);
+    snprintf(params, sizeof params, "%s/%s", dir, name);
+    circuit_file_name(&u->j->circuit, "vk", name, sizeof name);
+    snprintf(vk, sizeof vk, "%s/%s", dir, name);
     must(backend_cuda_key_write(made, params, vk, &result, u->p, NULL, &err));
     printf("key written in %.2f s: %llu bytes\n", since(&mark), (unsigned long long)result.params_bytes);
     backend_cuda_release_key(made);

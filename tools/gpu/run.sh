@@ -8,8 +8,9 @@
 #   --kernels  and the kernels' times (the default)
 #   --full     and whole jobs of 32 GiB sectors: a PoRep, an update, a winning and a window PoSt (about 90 GB of device
 #              memory, 6 GB of host memory, four minutes)
-#   --small-cards  only a 32 GiB PoRep within 16, 24 and 48 GiB of the device's memory, its key made, written to a file
-#              and loaded from it (47 GB in $CUZK_KEY_FOLDER, default a folder in $TMPDIR; as much memory for the file's cache)
+#   --small-cards  only a 32 GiB PoRep with its key made, written to a file and loaded from it (47 GB in $CUZK_KEY_FOLDER,
+#              default a folder in $TMPDIR; as much memory for the file's cache), and batches ($CUZK_BATCH jobs each,
+#              default 2) within 16, 24, 32 and 48 GiB of the device's memory, one and two proofs at a time
 #   --engine   only the engine: batches of a 32 GiB PoRep with one and two workers for the device ($CUZK_BATCH jobs each,
 #              default 4), small jobs of all kinds in turn within 4 GiB of the device, and 200 small proofs while a
 #              stranger takes and frees its memory
@@ -48,9 +49,14 @@ echo "commit $(git rev-parse --short HEAD 2>/dev/null || echo unknown), $(nproc)
 sector() { "$folder/cuzk" synth-sector "$1" --size "$2" --seed 1 --out "$3" >/dev/null 2>&1; }
 if [ $level = small-cards ]; then
     sector porep 32GiB "$work/porep"
-    mkdir -p "${CUZK_KEY_FOLDER:=$work/key}"
-    export CUZK_KEY_FOLDER CUZK_DEVICE_LIMITS=$((16 << 30)),$((24 << 30)),$((48 << 30))
-    "$folder/cuda_full" porep "$work/porep/c1.json" 1
+    export CUZK_CACHE=${CUZK_KEY_FOLDER:-$CUZK_CACHE}
+    mkdir -p "$CUZK_CACHE/dev-keys"
+    CUZK_KEY_FOLDER=$CUZK_CACHE/dev-keys CUZK_DEVICE_LIMITS=$((16 << 30)) "$folder/cuda_full" porep "$work/porep/c1.json"
+    for card in 16 24 32 48; do # one proof at a time, and two that may share a pass over the key
+        "$folder/cuzk" bench batch porep --c1 "$work/porep/c1.json" -c "${CUZK_BATCH:-2}" -j "${CUZK_BATCH:-2}" --pw 10 \
+            --gw 1,2 --dev-key --device cuda:0 --device-memory ${card}GiB --out "$work/card" --quiet >/dev/null
+        echo "within $card GiB:" && cat "$work/card/sweep.csv" && rm -r "$work/card"
+    done
     exit
 fi
 if [ $level = engine ]; then

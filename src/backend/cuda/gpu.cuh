@@ -17,7 +17,7 @@ struct gpu_block {
 /* MEMORY naming need and free bytes when the device has not enough. Sets the calling thread's device. */
 cuzk_status gpu_block_alloc(gpu_block *b, unsigned device, size_t bytes, const char *what, cuzk_error *err);
 void gpu_block_free(gpu_block *b);
-/* Frees what ended proofs left for the next; false when there was nothing. */
+/* Frees what ended proofs left for the next, or waits for those that are being freed; false when there was nothing. */
 bool gpu_proof_drop_spares(unsigned device);
 
 /* Field elements of a query: point indices and where their scalars come from. The query's inputs come first, with their
@@ -27,6 +27,9 @@ struct gpu_query {
     uint32_t n;
 };
 #define FROM_INPUT 0x80000000u
+/* Scalars begin .. begin + n of a query, canonical. */
+void gpu_query_gather(fr *scalars, const gpu_query *q, uint32_t begin, uint32_t n, const fr *inputs, const fr *fields,
+                      cudaStream_t stream);
 
 struct gpu_shape {
     gpu_block memory;

@@ -80,12 +80,13 @@ typedef struct gpu_key_source {
 typedef enum { GPU_H, GPU_L, GPU_A, GPU_B_G1, GPU_B_G2, GPU_SECTIONS } gpu_section;
 #define GPU_WHOLE_KEY ((1u << GPU_SECTIONS) - 1)
 /* Where points come from: `read` puts points first .. first + n of a section to `to`, which is one of the two buffers
- * of chunk_bytes (pinned). It is called by the thread that the call with this has. 96 bytes a point, b_g2 192. */
+ * (pinned). It is called by the thread that the call with this has. 96 bytes a point, b_g2 192. */
 typedef struct gpu_stream {
     cuzk_status (*read)(void *user, gpu_section section, uint64_t first, uint64_t n, void *to, cuzk_error *err);
     void *user;
     void *buffer[2];
-    uint64_t chunk_bytes;
+    uint64_t buffer_bytes;
+    uint64_t chunk_bytes; /* of a section that is streamed: what the device adds up at a time */
 } gpu_stream;
 /* What is wrong with an encoded point; up to ..._NOT_IN_SUBGROUP as point_status of math/encoding.h. */
 typedef enum {
@@ -160,8 +161,9 @@ typedef struct gpu_sums {
     uint64_t first_bad; /* row with a b != c, UINT64_MAX when satisfied */
     gpu_bad_point bad;  /* of the points that were streamed */
     gpu_msm_sum h, l, a, b_g1, b_g2;
-    const void *l_bits, *a_bits, *b_g1_bits, *b_g2_bits;       /* one XYZZ point each, to be added */
-    double eval, ntt, msm_h, msm_l, msm_a, msm_b_g1, msm_b_g2; /* seconds on the device */
+    const void *l_bits, *a_bits, *b_g1_bits, *b_g2_bits; /* one XYZZ point each, to be added */
+    /* Seconds on the device; streamed: what was streamed of all sections, for all proofs of the pass. */
+    double eval, ntt, msm_h, msm_l, msm_a, msm_b_g1, msm_b_g2, streamed;
 } gpu_sums;
 typedef struct gpu_proof gpu_proof;
 /* Device bytes of one proof in flight, from the shape's counts alone. */
@@ -177,7 +179,7 @@ cuzk_status gpu_proof_put(gpu_proof *p, gpu_witness_part part, uint64_t offset_b
  * key that is not, which share the pass over the rest: one such call at a time for a key. Once for a proof. */
 #define GPU_PASS_MOST 4u
 cuzk_status gpu_proofs_run(gpu_proof *const *proofs, unsigned n, const gpu_stream *stream, cuzk_error *err);
-/* Waits. The sums are owned by the proof. Seconds are those of all proofs of a pass. */
+/* Waits. The sums are owned by the proof. */
 cuzk_status gpu_proof_wait(gpu_proof *p, gpu_sums *out, cuzk_error *err);
 void gpu_proof_destroy(gpu_proof *p); /* waits for its kernels first; accepts NULL */
 /* Host memory that copies reach directly; false: it stays as it is, and copies are slower. */

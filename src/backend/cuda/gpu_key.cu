@@ -89,7 +89,7 @@ cuzk_status mover_open(mover *m, unsigned device, size_t bytes, const char *what
 /* A section to its place, chunk by chunk: one is read while the one before is on its way. Encoded points are decoded
  * where they lie. */
 cuzk_status bring_section(mover *m, gpu_key *k, gpu_section s, const gpu_stream *from, cuzk_error *err) {
-    uint64_t n = gpu_key_points(k, s), per = from->chunk_bytes / point_bytes(s), count;
+    uint64_t n = gpu_key_points(k, s), per = from->buffer_bytes / point_bytes(s), count;
     for (uint64_t first = 0; first < n; first += count) {
         unsigned b = m->turn++ & 1;
         count = n - first < per ? n - first : per;

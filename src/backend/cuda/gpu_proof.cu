@@ -7,6 +7,8 @@
  * Sections of the key that are not on the device come in chunks meanwhile (stream.cuh), for several proofs at once:
  * their quotients are made one after the other, since they have the work memory in common, then each sum for all.
  */
+#include <algorithm>
+#include <condition_variable>
 #include <cstring>
 #include <mutex>
 #include <new>
@@ -21,7 +23,7 @@ namespace {
 
 constexpr size_t WORK_MIN = (size_t)512 << 20; /* of MSM memory, where a and c are smaller than that */
 
-enum { EV_START, EV_EVAL, EV_NTT, EV_SUMS, EV_H, EV_L, EV_A, EV_B_G1, EV_B_G2, EV_DONE, EVENTS };
+enum { EV_START, EV_EVAL, EV_NTT, EV_SUMS, EV_H, EV_L, EV_A, EV_B_G1, EV_B_G2, EV_STREAMED, EV_DONE, EVENTS };
 
 /* The queries of the witness; B's in G2 has the scalars of that in G1. */
 enum { L, A, B_G1, G1_QUERIES, B_G2 = G1_QUERIES };
@@ -90,6 +92,11 @@ __global__ void gather_kernel(fr *scalars, const uint32_t *from, uint32_t n, con
 
 } // namespace
 
+void gpu_query_gather(fr *scalars, const gpu_query *q, uint32_t begin, uint32_t n, const fr *inputs, const fr *fields,
+                      cudaStream_t stream) {
+    gather_kernel<<<blocks_for(n, 256), 256, 0, stream>>>(scalars, q->field + begin, n, inputs, fields);
+}
+
 /* What a proof has from the device beside the borrowed: it passes from an ended proof to the next of its size, because
  * taking and freeing device memory waits for all that runs there. */
 struct proof_slot {
@@ -112,8 +119,10 @@ namespace {
 
 constexpr unsigned MAX_DEVICES = 64, SPARES = 2;
 std::mutex slots_lock;
+std::condition_variable slots_freed;
 struct device_slots {
-    unsigned alive; /* proofs; the last that ends leaves nothing */
+    unsigned alive;   /* proofs; the last that ends leaves nothing */
+    unsigned leaving; /* threads that free slots, without the lock */
     std::vector<proof_slot> spare;
 } slots[MAX_DEVICES];
 
@@ -129,6 +138,14 @@ void slot_free(proof_slot *s) {
     if (s->memory.data) cudaMemset(s->memory.data, 0, s->memory.bytes); /* a witness was there */
     gpu_block_free(&s->memory);
     *s = proof_slot();
+}
+
+/* What was taken out of the books; `leaving` counts this thread. */
+void slots_free(std::vector<proof_slot> *gone, device_slots *d) {
+    for (proof_slot &g : *gone) slot_free(&g);
+    std::lock_guard<std::mutex> hold(slots_lock);
+    d->leaving--;
+    slots_freed.notify_all();
 }
 
 cuzk_status slot_take(proof_slot *s, unsigned device, size_t bytes, cuzk_error *err) {
@@ -156,29 +173,38 @@ cuzk_status slot_take(proof_slot *s, unsigned device, size_t bytes, cuzk_error *
 /* healthy: all is there and nothing failed. */
 void slot_give(proof_slot *s, unsigned device, bool healthy) {
     std::vector<proof_slot> gone;
+    device_slots *d = &slots[device % MAX_DEVICES];
     {
         std::lock_guard<std::mutex> hold(slots_lock);
-        device_slots *d = &slots[device % MAX_DEVICES];
         d->alive--;
+        d->leaving++;
         if (d->alive == 0) gone.swap(d->spare);
         if (healthy && d->alive > 0 && d->spare.size() < SPARES)
             d->spare.push_back(*s);
         else
             gone.push_back(*s);
     }
-    for (proof_slot &g : gone) slot_free(&g);
+    slots_free(&gone, d);
 }
 
 } // namespace
 
 bool gpu_proof_drop_spares(unsigned device) {
     std::vector<proof_slot> gone;
+    device_slots *d = &slots[device % MAX_DEVICES];
     {
-        std::lock_guard<std::mutex> hold(slots_lock);
-        gone.swap(slots[device % MAX_DEVICES].spare);
+        std::unique_lock<std::mutex> hold(slots_lock);
+        if (d->spare.empty()) {
+            /* Its owner counts an ended proof's memory as free as soon as the next may begin. */
+            bool any = d->leaving > 0;
+            slots_freed.wait(hold, [d] { return d->leaving == 0; });
+            return any;
+        }
+        gone.swap(d->spare);
+        d->leaving++;
     }
-    for (proof_slot &g : gone) slot_free(&g);
-    return !gone.empty();
+    slots_free(&gone, d);
+    return true;
 }
 
 namespace {
@@ -209,42 +235,24 @@ cuzk_status record(run *r, int event, cuzk_error *err) {
     return CUZK_OK;
 }
 
-/* Bits and field elements of one query, whose scalars have been gathered: from the device, or streamed. */
+/* Bits and field elements of one query. */
 template <class F>
 cuzk_status query_enqueue(run *r, int query, const query_side &side, const affine<F> *points, cuzk_error *err) {
     const gpu_shape *s = r->shape;
     const gpu_query *q = &s->query[query == B_G2 ? B_G1 : query];
-    if (!points) {
-        streamed_query<F> t = {side.section, side.n_points, q->point, q->n, side.first, side.mask, s->n_words};
-        for (; t.n < r->n; t.n++) {
-            const proof_parts &d = r->proofs[t.n]->parts;
-            query_sums<F> *to = query_of<F>(d.out, query);
-            t.of[t.n] = {d.scalars, d.bits, &to->bits, to->windows};
-        }
-        cuzk_status st = key_stream_sum<F>(&r->from, &t, err);
-        for (unsigned i = 0; i < r->n; i++) r->proofs[i]->plan_of[query] = t.plan;
-        return st;
-    }
-    r->from.occupied = true;
     for (unsigned i = 0; i < r->n; i++) {
         const proof_parts &d = r->proofs[i]->parts;
         query_sums<F> *to = query_of<F>(d.out, query);
         cuzk_status st = bit_sum_enqueue<F>(&to->bits, points, side.first, d.bits, side.mask, s->n_words, side.n_points,
                                             d.work, d.work_bytes, r->stream, err);
-        if (st == CUZK_OK && q->n)
+        if (st == CUZK_OK && q->n) {
+            gpu_query_gather(d.scalars, q, 0, q->n, d.inputs, d.fields, r->stream);
             st = msm_enqueue<F>(r->proofs[i]->plan_of[query], to->windows, points, q->point, d.scalars, d.work,
                                 r->stream, err);
+        }
         if (st != CUZK_OK) return st;
     }
     return CUZK_OK;
-}
-
-void gather(run *r, int query) {
-    const gpu_query *q = &r->shape->query[query];
-    for (unsigned i = 0; i < r->n && q->n; i++) {
-        const proof_parts &d = r->proofs[i]->parts;
-        gather_kernel<<<blocks_for(q->n, 256), 256, 0, r->stream>>>(d.scalars, q->field, q->n, d.inputs, d.fields);
-    }
 }
 
 /* a, b, c and the coefficients of h, in b. */
@@ -269,51 +277,101 @@ cuzk_status quotient_enqueue(gpu_proof *p, cuzk_error *err) {
 }
 
 cuzk_status h_enqueue(run *r, cuzk_error *err) {
-    const gpu_key *k = r->key;
-    if (!k->h) {
-        streamed_query<fp> t = {GPU_H, k->n_h, nullptr, k->n_h};
-        for (; t.n < r->n; t.n++) {
-            const proof_parts &d = r->proofs[t.n]->parts;
-            t.of[t.n] = {d.b, nullptr, nullptr, d.out->h};
-        }
-        cuzk_status st = key_stream_sum<fp>(&r->from, &t, err);
-        for (unsigned i = 0; i < r->n; i++) r->proofs[i]->plan_h = t.plan;
-        return st;
-    }
-    r->from.occupied = true;
-    for (unsigned i = 0; i < r->n; i++) {
+    cuzk_status st = CUZK_OK;
+    for (unsigned i = 0; i < r->n && st == CUZK_OK; i++) {
         const proof_parts &d = r->proofs[i]->parts;
-        cuzk_status st = msm_enqueue<fp>(r->proofs[i]->plan_h, d.out->h, k->h, nullptr, d.b, d.work, r->stream, err);
-        if (st != CUZK_OK) return st;
+        st = msm_enqueue<fp>(r->proofs[i]->plan_h, d.out->h, r->key->h, nullptr, d.b, d.work, r->stream, err);
+    }
+    return st;
+}
+
+query_side side_of(const run *r, int query) {
+    const gpu_shape *s = r->shape;
+    const gpu_key *k = r->key;
+    if (query == L) return {GPU_L, k->n_l, 0, {nullptr, nullptr}};
+    if (query == A) return {GPU_A, k->n_a, s->n_inputs, s->a_density};
+    return {query == B_G1 ? GPU_B_G1 : GPU_B_G2, k->n_b, s->n_b_inputs, s->b_density};
+}
+
+/* Sums over the sections that lie on the device. */
+cuzk_status resident_enqueue(run *r, cuzk_error *err) {
+    const gpu_key *k = r->key;
+    const affine<fp> *g1[G1_QUERIES] = {k->l, k->a, k->b_g1};
+    cuzk_status st = record(r, EV_SUMS, err);
+    if (st == CUZK_OK && k->h) st = h_enqueue(r, err);
+    if (st == CUZK_OK) st = record(r, EV_H, err);
+    for (int q = L; q < G1_QUERIES && st == CUZK_OK; q++) {
+        if (g1[q]) st = query_enqueue<fp>(r, q, side_of(r, q), g1[q], err);
+        if (st == CUZK_OK) st = record(r, EV_L + q, err);
+    }
+    if (st == CUZK_OK && k->b_g2) st = query_enqueue<fp2>(r, B_G2, side_of(r, B_G2), k->b_g2, err);
+    if (st == CUZK_OK) st = record(r, EV_B_G2, err);
+    return st;
+}
+
+/* ---- sections that are streamed ---- */
+
+struct next_chunk {
+    double at; /* of its section, 0 to 1 */
+    int query; /* H_QUERY, L … B_G2 */
+    uint32_t chunk;
+};
+constexpr int H_QUERY = -1;
+
+template <class F>
+cuzk_status plan_section(run *r, streamed_query<F> *t, int query, std::vector<next_chunk> *order, cuzk_error *err) {
+    if (query == H_QUERY) {
+        t->section = GPU_H, t->n_points = r->key->n_h;
+    } else {
+        query_side side = side_of(r, query);
+        t->section = side.section, t->n_points = side.n_points, t->first = side.first, t->mask = side.mask;
+        t->query = &r->shape->query[query == B_G2 ? B_G1 : query];
+        t->n_words = r->shape->n_words;
+    }
+    cuzk_status st = key_stream_plan<F>(&r->from, t, err);
+    if (st != CUZK_OK) return st;
+    for (uint32_t c = 0; c < t->chunks; c++) order->push_back({(c + 0.5) / t->chunks, query, c});
+    for (t->n = 0; t->n < r->n; t->n++) {
+        const proof_parts &d = r->proofs[t->n]->parts;
+        if (query == H_QUERY) continue;
+        query_sums<F> *to = query_of<F>(d.out, query);
+        t->of[t->n] = {nullptr, d.inputs, d.fields, d.bits, &to->bits, to->windows};
+        r->proofs[t->n]->plan_of[query] = t->plan;
     }
     return CUZK_OK;
 }
 
-/* The five sums. */
-cuzk_status sums_enqueue(run *r, cuzk_error *err) {
-    const gpu_shape *s = r->shape;
-    const gpu_key *k = r->key;
-    const ranked_bits all = {nullptr, nullptr};
-    cuzk_status st = record(r, EV_SUMS, err);
-    if (st == CUZK_OK) st = h_enqueue(r, err);
-    if (st == CUZK_OK) st = record(r, EV_H, err);
-    if (st != CUZK_OK) return st;
-    gather(r, L);
-    st = query_enqueue<fp>(r, L, {GPU_L, k->n_l, 0, all}, k->l, err);
-    if (st == CUZK_OK) st = record(r, EV_L, err);
-    if (st != CUZK_OK) return st;
-    gather(r, A);
-    st = query_enqueue<fp>(r, A, {GPU_A, k->n_a, s->n_inputs, s->a_density}, k->a, err);
-    if (st == CUZK_OK) st = record(r, EV_A, err);
-    if (st != CUZK_OK) return st;
-    gather(r, B_G1);
-    st = query_enqueue<fp>(r, B_G1, {GPU_B_G1, k->n_b, s->n_b_inputs, s->b_density}, k->b_g1, err);
-    if (st == CUZK_OK) st = record(r, EV_B_G1, err);
-    if (st != CUZK_OK) return st;
-    st = query_enqueue<fp2>(r, B_G2, {GPU_B_G2, k->n_b, s->n_b_inputs, s->b_density}, k->b_g2, err);
-    if (st == CUZK_OK) st = record(r, EV_B_G2, err);
+cuzk_status plan_h_section(run *r, streamed_query<fp> *t, std::vector<next_chunk> *order, cuzk_error *err) {
+    cuzk_status st = plan_section<fp>(r, t, H_QUERY, order, err);
+    for (unsigned i = 0; i < r->n && st == CUZK_OK; i++) {
+        const proof_parts &d = r->proofs[i]->parts;
+        t->of[i] = {d.b, nullptr, nullptr, nullptr, nullptr, d.out->h};
+        r->proofs[i]->plan_h = t->plan;
+    }
     return st;
 }
+
+cuzk_status streamed_enqueue(run *r, cuzk_error *err) {
+    const gpu_key *k = r->key;
+    const affine<fp> *g1[G1_QUERIES] = {k->l, k->a, k->b_g1};
+    streamed_query<fp> h = {}, query[G1_QUERIES] = {};
+    streamed_query<fp2> b_g2 = {};
+    std::vector<next_chunk> order;
+    cuzk_status st = k->h ? CUZK_OK : plan_h_section(r, &h, &order, err);
+    for (int q = L; q < G1_QUERIES && st == CUZK_OK; q++)
+        if (!g1[q]) st = plan_section<fp>(r, &query[q], q, &order, err);
+    if (st == CUZK_OK && !k->b_g2) st = plan_section<fp2>(r, &b_g2, B_G2, &order, err);
+    std::stable_sort(order.begin(), order.end(), [](const next_chunk &a, const next_chunk &b) { return a.at < b.at; });
+    for (const next_chunk &c : order) {
+        if (st != CUZK_OK) return st;
+        st = c.query == B_G2      ? key_stream_add<fp2>(&r->from, &b_g2, c.chunk, err)
+             : c.query == H_QUERY ? key_stream_add<fp>(&r->from, &h, c.chunk, err)
+                                  : key_stream_add<fp>(&r->from, &query[c.query], c.chunk, err);
+    }
+    return st;
+}
+
+/* ---- the whole ---- */
 
 /* The results on their way to the host. Points that were streamed have left their marks with the first proof. */
 cuzk_status results_enqueue(run *r, cuzk_error *err) {
@@ -406,10 +464,12 @@ cuzk_status gpu_proofs_run(gpu_proof *const *proofs, unsigned n, const gpu_strea
         proofs[i]->runs = r.stream;
         st = quotient_enqueue(proofs[i], err);
     }
+    if (st == CUZK_OK) st = resident_enqueue(&r, err);
     if (st == CUZK_OK && !whole)
         st = key_stream_open(&r.from, source, r.key, r.stream, r.key->work, r.key->work_bytes, proofs[0]->parts.bounds,
                              &proofs[0]->parts.out->marks, err);
-    if (st == CUZK_OK) st = sums_enqueue(&r, err);
+    if (st == CUZK_OK && !whole) st = streamed_enqueue(&r, err);
+    if (st == CUZK_OK) st = record(&r, EV_STREAMED, err);
     if (st == CUZK_OK) st = results_enqueue(&r, err);
     key_stream_close(&r.from);
     return st;
@@ -436,6 +496,7 @@ cuzk_status gpu_proof_wait(gpu_proof *p, gpu_sums *out, cuzk_error *err) {
     out->a_bits = &r->query[A].bits;
     out->b_g1_bits = &r->query[B_G1].bits;
     out->b_g2_bits = &r->b_g2.bits;
+    out->streamed = ms[EV_STREAMED] / 1e3;
     out->eval = ms[EV_EVAL] / 1e3, out->ntt = ms[EV_NTT] / 1e3, out->msm_h = ms[EV_H] / 1e3,
     out->msm_l = ms[EV_L] / 1e3;
     out->msm_a = ms[EV_A] / 1e3, out->msm_b_g1 = ms[EV_B_G1] / 1e3, out->msm_b_g2 = ms[EV_B_G2] / 1e3;

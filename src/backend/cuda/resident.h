@@ -77,9 +77,11 @@ cuzk_status stream_layout(gpu_key_layout *out, const gpu_key_source *k, uint64_t
 unsigned stream_at_once(unsigned device);
 /* Bytes of the sections that are not in the mask. */
 uint64_t stream_missing_bytes(const gpu_key_source *k, unsigned sections);
-/* Bytes of a chunk on the way to the device, two of which are pinned meanwhile; *chunks: of each pass, 1 for a whole
+/* Bytes of a chunk of what is streamed, two of which lie in a proof's work memory; *chunks: of each pass, 1 for a whole
  * key. */
 uint64_t stream_chunk_bytes(const gpu_key_source *k, unsigned sections, unsigned *chunks);
+/* … and of a buffer by which a key comes to the device, once or in each pass; two of them are pinned meanwhile. */
+uint64_t stream_buffer_bytes(const gpu_key_source *k, unsigned sections);
 /* gpu_proofs_run of proofs of one key, with what is missing of it read for them; one at a time on a device. *held:
  * bytes of pinned memory that stay until stream_leave, which is called once for each proof with *held not 0. */
 cuzk_status stream_run(gpu_proof *const *proofs, unsigned n, unsigned device, const proving_key *key, unsigned sections,

@@ -12,8 +12,8 @@
 #include "backend/cuda/resident.h"
 
 #define DRIVER_BYTES ((uint64_t)1 << 30) /* of a device's memory, left to the driver */
-#define CHUNK_MOST ((uint64_t)512 << 20) /* of a section that each proof streams */
-#define LOAD_MOST ((uint64_t)32 << 20)   /* of one that goes to the device to stay */
+#define CHUNK_MOST ((uint64_t)512 << 20) /* of a section that is streamed, as the device adds it up */
+#define BUFFER_MOST ((uint64_t)32 << 20) /* of what is on its way */
 #define CHUNK_LEAST ((uint64_t)1 << 20)  /* multiples of it */
 #define CHUNKS 4                         /* of the largest section, at least, so that copying and adding overlap */
 #define TILE_BYTES ((uint64_t)1 << 20)   /* a thread copies at a time */
@@ -101,7 +101,7 @@ cuzk_status stream_layout(gpu_key_layout *out, const gpu_key_source *k, uint64_t
 
 uint64_t stream_chunk_bytes(const gpu_key_source *k, unsigned sections, unsigned *chunks) {
     bool whole = sections == GPU_WHOLE_KEY;
-    uint64_t largest = 0, most = whole ? LOAD_MOST : CHUNK_MOST;
+    uint64_t largest = 0, most = whole ? BUFFER_MOST : CHUNK_MOST;
     *chunks = whole;
     for (unsigned s = 0; s < GPU_SECTIONS; s++) {
         uint64_t bytes = section_points(k, s) * point_bytes(s);
@@ -114,6 +114,12 @@ uint64_t stream_chunk_bytes(const gpu_key_source *k, unsigned sections, unsigned
         if (!(sections >> s & 1)) *chunks += (unsigned)((n + per - 1) / per);
     }
     return chunk;
+}
+
+uint64_t stream_buffer_bytes(const gpu_key_source *k, unsigned sections) {
+    unsigned chunks;
+    uint64_t chunk = stream_chunk_bytes(k, sections, &chunks);
+    return chunk < BUFFER_MOST ? chunk : BUFFER_MOST;
 }
 
 /* ---- the pinned buffers ---- */
@@ -237,11 +243,11 @@ cuzk_status stream_bad_point(const proving_key *key, const gpu_bad_point *bad, c
 
 cuzk_status stream_make_key(void **out, unsigned device, const void *source, bool *full, cuzk_error *err) {
     const key_on_device *k = source;
-    unsigned chunks, sections = k->layout.sections;
+    unsigned sections = k->layout.sections;
     gpu_bad_point bad;
     reading r = {.key = k->key, .p = k->p, .control = k->control};
-    gpu_stream s = {.read = read_points, .user = &r, .chunk_bytes = stream_chunk_bytes(&k->source, sections, &chunks)};
-    cuzk_status st = sections ? stream_buffers_take(s.buffer, device, s.chunk_bytes, err) : CUZK_OK;
+    gpu_stream s = {.read = read_points, .user = &r, .buffer_bytes = stream_buffer_bytes(&k->source, sections)};
+    cuzk_status st = sections ? stream_buffers_take(s.buffer, device, s.buffer_bytes, err) : CUZK_OK;
     if (st != CUZK_OK) return st;
     st = cuda_module()->key_create((gpu_key **)out, device, &k->source, &k->layout, sections ? &s : NULL, &bad, err);
     *full = st == CUZK_MEMORY;
@@ -254,9 +260,12 @@ cuzk_status stream_run(gpu_proof *const *proofs, unsigned n, unsigned device, co
     unsigned chunks;
     gpu_key_source source = stream_source(key);
     reading r = {.key = key, .p = p, .control = control};
-    gpu_stream s = {.read = read_points, .user = &r, .chunk_bytes = stream_chunk_bytes(&source, sections, &chunks)};
+    gpu_stream s = {.read = read_points,
+                    .user = &r,
+                    .buffer_bytes = stream_buffer_bytes(&source, sections),
+                    .chunk_bytes = stream_chunk_bytes(&source, sections, &chunks)};
     *held = 0;
-    cuzk_status st = stream_buffers_take(s.buffer, device, s.chunk_bytes, err);
+    cuzk_status st = stream_buffers_take(s.buffer, device, s.buffer_bytes, err);
     if (st != CUZK_OK) return st;
     st = cuda_module()->proofs_run(proofs, n, &s, err);
     if (st == CUZK_OK) {

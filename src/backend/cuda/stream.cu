@@ -1,8 +1,6 @@
 /* See stream.cuh. */
 #include "stream.cuh"
 
-#include <vector>
-
 namespace {
 
 /* bound[c] = number of indices below c * per, c = 0 … chunks. */
@@ -27,14 +25,22 @@ template <class F> __global__ void add_windows_kernel(xyzz<F> *to, const xyzz<F>
 /* Points first .. first + n are at *at when what is enqueued on s->compute from now on runs. */
 cuzk_status bring(key_stream *s, gpu_section section, uint64_t first, uint64_t n, size_t point_bytes, unsigned *at,
                   cuzk_error *err) {
-    unsigned k = *at = s->turn++ & 1;
-    CUDA_TRY(cudaEventSynchronize(s->up[k]));
-    cuzk_status st = s->source->read(s->source->user, section, first, n, s->source->buffer[k], err);
-    if (st != CUZK_OK) return st;
-    CUDA_TRY(cudaStreamWaitEvent(s->copy, s->used[k], 0));
-    CUDA_TRY(cudaMemcpyAsync(s->place[k], s->source->buffer[k], n * point_bytes, cudaMemcpyHostToDevice, s->copy));
-    CUDA_TRY(cudaEventRecord(s->up[k], s->copy));
-    CUDA_TRY(cudaStreamWaitEvent(s->compute, s->up[k], 0));
+    const gpu_stream *from = s->source;
+    uint64_t per = from->buffer_bytes / point_bytes, count;
+    unsigned place = *at = s->turn++ & 1;
+    CUDA_TRY(cudaStreamWaitEvent(s->copy, s->used[place], 0));
+    for (uint64_t done = 0; done < n; done += count) {
+        unsigned b = s->buffer_turn++ & 1;
+        count = n - done < per ? n - done : per;
+        CUDA_TRY(cudaEventSynchronize(s->sent[b]));
+        cuzk_status st = from->read(from->user, section, first + done, count, from->buffer[b], err);
+        if (st != CUZK_OK) return st;
+        CUDA_TRY(cudaMemcpyAsync(s->place[place] + done * point_bytes, from->buffer[b], count * point_bytes,
+                                 cudaMemcpyHostToDevice, s->copy));
+        CUDA_TRY(cudaEventRecord(s->sent[b], s->copy));
+    }
+    CUDA_TRY(cudaEventRecord(s->there, s->copy));
+    CUDA_TRY(cudaStreamWaitEvent(s->compute, s->there, 0));
     return CUZK_OK;
 }
 
@@ -46,6 +52,23 @@ cuzk_status find_bounds(key_stream *s, std::vector<uint32_t> *bound, const uint3
         cudaMemcpyAsync(bound->data(), s->bounds, (chunks + 1) * sizeof(uint32_t), cudaMemcpyDeviceToHost, s->copy));
     CUDA_TRY(cudaStreamSynchronize(s->copy));
     return CUZK_OK;
+}
+
+/* The work memory behind the places: one chunk's results and scalars, and what its sums need. */
+template <class F> struct chunk_room {
+    xyzz<F> *part;
+    fr *scalars;
+    uint8_t *work;
+    size_t left;
+};
+template <class F> chunk_room<F> room(const key_stream *s, const streamed_query<F> *q) {
+    workspace w = {s->rest, 0};
+    chunk_room<F> r = {};
+    r.part = w.take<xyzz<F>>(GPU_MAX_WINDOWS);
+    if (q->query) r.scalars = w.take<fr>(q->most);
+    r.work = w.take<uint8_t>(0);
+    r.left = s->rest_bytes > w.used ? s->rest_bytes - w.used : 0;
+    return r;
 }
 
 } // namespace
@@ -64,102 +87,89 @@ cuzk_status key_stream_open(key_stream *s, const gpu_stream *source, const gpu_k
     if (w.used >= work_bytes) return cuzk_fail(err, CUZK_INTERNAL, "a chunk of the key is larger than its place");
     s->rest_bytes = work_bytes - w.used;
     CUDA_TRY(cudaStreamCreateWithFlags(&s->copy, cudaStreamNonBlocking));
-    for (int k = 0; k < 2; k++) {
-        CUDA_TRY(cudaEventCreateWithFlags(&s->up[k], cudaEventDisableTiming));
-        CUDA_TRY(cudaEventCreateWithFlags(&s->used[k], cudaEventDisableTiming));
-    }
-    s->occupied = true;
+    for (cudaEvent_t *e : {&s->sent[0], &s->sent[1], &s->there, &s->used[0], &s->used[1]})
+        CUDA_TRY(cudaEventCreateWithFlags(e, cudaEventDisableTiming));
+    for (auto &e : s->used) CUDA_TRY(cudaEventRecord(e, compute)); /* as long as others use the work memory */
     return CUZK_OK;
 }
 
 void key_stream_close(key_stream *s) {
     if (s->copy) cudaStreamSynchronize(s->copy);
-    for (int k = 0; k < 2; k++) {
-        if (s->up[k]) cudaEventDestroy(s->up[k]);
-        if (s->used[k]) cudaEventDestroy(s->used[k]);
-    }
+    for (cudaEvent_t e : {s->sent[0], s->sent[1], s->there, s->used[0], s->used[1]})
+        if (e) cudaEventDestroy(e);
     if (s->copy) cudaStreamDestroy(s->copy);
     *s = {};
 }
 
-namespace {
-
-/* Where each chunk's scalars begin, and how many the fullest has. */
-template <class F>
-cuzk_status cut(key_stream *s, const streamed_query<F> *q, uint64_t per, uint32_t chunks, std::vector<uint32_t> *bound,
-                uint32_t *most, cuzk_error *err) {
-    if (q->index) {
-        cuzk_status st = find_bounds(s, bound, q->index, q->n_scalars, per, chunks, err);
+template <class F> cuzk_status key_stream_plan(key_stream *s, streamed_query<F> *q, cuzk_error *err) {
+    q->per = s->source->chunk_bytes / sizeof(affine<F>);
+    q->chunks = (uint32_t)((q->n_points + q->per - 1) / q->per);
+    if (q->chunks > KEY_STREAM_CHUNKS) return cuzk_fail(err, CUZK_INTERNAL, "a section of the key has too many chunks");
+    q->bound.resize(q->chunks + 1);
+    if (q->query) {
+        cuzk_status st = find_bounds(s, &q->bound, q->query->point, q->query->n, q->per, q->chunks, err);
         if (st != CUZK_OK) return st;
     } else {
-        for (uint32_t c = 0; c <= chunks; c++)
-            (*bound)[c] = (uint32_t)(c * per < q->n_scalars ? c * per : q->n_scalars);
+        for (uint32_t c = 0; c <= q->chunks; c++)
+            q->bound[c] = (uint32_t)(c * q->per < q->n_points ? c * q->per : q->n_points);
     }
-    *most = 0;
-    for (uint32_t c = 0; c < chunks; c++)
-        if ((*bound)[c + 1] - (*bound)[c] > *most) *most = (*bound)[c + 1] - (*bound)[c];
-    return CUZK_OK;
+    q->most = 0;
+    for (uint32_t c = 0; c < q->chunks; c++)
+        if (q->bound[c + 1] - q->bound[c] > q->most) q->most = q->bound[c + 1] - q->bound[c];
+    size_t left = room<F>(s, q).left;
+    q->plan = msm_plan_for<F>(q->most, left);
+    if (q->plan.bytes <= left && bit_sum_bytes<F>() <= left) return CUZK_OK;
+    cuzk_fail(err, CUZK_MEMORY, "no room on the device to add up a chunk of the key");
+    cuzk_fail_expected(err, "%llu bytes", (unsigned long long)q->plan.bytes);
+    return cuzk_fail_found(err, "%llu bytes", (unsigned long long)left);
 }
 
-/* Points first .. first + n, which lie at `here`, times scalars begin .. end of one proof. */
+namespace {
+
+/* Points `first` and following, which lie at `here`, times scalars begin .. end of one proof. */
 template <class F>
 cuzk_status add_chunk(key_stream *s, const streamed_query<F> *q, const streamed_sum<F> &of, const affine<F> *here,
-                      uint64_t first, uint64_t n, uint32_t begin, uint32_t end, xyzz<F> *part, uint8_t *work,
-                      cuzk_error *err) {
+                      uint64_t first, uint64_t n, uint32_t begin, uint32_t end, cuzk_error *err) {
+    const chunk_room<F> w = room<F>(s, q);
     /* Numbers stay those of the whole section: the place stands for points from `first` on. */
     const affine<F> *whole =
         reinterpret_cast<const affine<F> *>(reinterpret_cast<uintptr_t>(here) - first * sizeof(affine<F>));
     if (of.bits) {
         cuzk_status st = bit_sum_range_enqueue<F>(of.bits_sum, whole, q->first, of.bits, q->mask, q->n_words,
-                                                  (uint32_t)first, (uint32_t)(first + n), work, s->compute, err);
+                                                  (uint32_t)first, (uint32_t)(first + n), w.work, s->compute, err);
         if (st != CUZK_OK) return st;
     }
     msm_plan plan = q->plan;
     plan.n = end - begin;
     if (plan.n == 0) return CUZK_OK;
-    cuzk_status st = msm_enqueue<F>(plan, part, q->index ? whole : here, q->index ? q->index + begin : nullptr,
-                                    of.scalars + begin, work, s->compute, err);
+    if (q->query) gpu_query_gather(w.scalars, q->query, begin, end - begin, of.inputs, of.fields, s->compute);
+    cuzk_status st =
+        q->query ? msm_enqueue<F>(plan, w.part, whole, q->query->point + begin, w.scalars, w.work, s->compute, err)
+                 : msm_enqueue<F>(plan, w.part, here, nullptr, of.scalars + begin, w.work, s->compute, err);
     if (st != CUZK_OK) return st;
-    add_windows_kernel<F><<<1, 128, 0, s->compute>>>(of.windows, part, plan.windows);
+    add_windows_kernel<F><<<1, 128, 0, s->compute>>>(of.windows, w.part, plan.windows);
     return CUZK_OK;
 }
 
 } // namespace
 
-template <class F> cuzk_status key_stream_sum(key_stream *s, streamed_query<F> *q, cuzk_error *err) {
-    uint64_t per = s->source->chunk_bytes / sizeof(affine<F>);
-    for (int k = 0; k < 2 && s->occupied; k++) CUDA_TRY(cudaEventRecord(s->used[k], s->compute));
-    s->occupied = false;
-    uint32_t chunks = (uint32_t)((q->n_points + per - 1) / per), most;
-    if (chunks > KEY_STREAM_CHUNKS) return cuzk_fail(err, CUZK_INTERNAL, "a section of the key has too many chunks");
-    std::vector<uint32_t> bound(chunks + 1);
-    workspace w = {s->rest, 0};
-    xyzz<F> *part = w.take<xyzz<F>>(GPU_MAX_WINDOWS);
-    uint8_t *work = w.take<uint8_t>(0);
-    size_t left = s->rest_bytes > w.used ? s->rest_bytes - w.used : 0;
-    cuzk_status st = cut<F>(s, q, per, chunks, &bound, &most, err);
+template <class F> cuzk_status key_stream_add(key_stream *s, const streamed_query<F> *q, uint32_t c, cuzk_error *err) {
+    uint64_t first = c * q->per, n = q->n_points - first < q->per ? q->n_points - first : q->per;
+    unsigned k;
+    cuzk_status st = bring(s, q->section, first, n, sizeof(affine<F>), &k, err);
     if (st != CUZK_OK) return st;
-    q->plan = msm_plan_for<F>(most, left);
-    if (q->plan.bytes > left || bit_sum_bytes<F>() > left) {
-        cuzk_fail(err, CUZK_MEMORY, "no room on the device to add up a chunk of the key");
-        cuzk_fail_expected(err, "%llu bytes", (unsigned long long)q->plan.bytes);
-        return cuzk_fail_found(err, "%llu bytes", (unsigned long long)left);
-    }
-    for (uint32_t c = 0; c < chunks; c++) {
-        uint64_t first = c * per, n = q->n_points - first < per ? q->n_points - first : per;
-        unsigned k;
-        st = bring(s, q->section, first, n, sizeof(affine<F>), &k, err);
-        if (st != CUZK_OK) return st;
-        affine<F> *here = reinterpret_cast<affine<F> *>(s->place[k]);
-        if (s->encoded) st = points_decode_enqueue(here, n, first, s->subgroup, q->section, s->marks, s->compute, err);
-        for (unsigned i = 0; i < q->n && st == CUZK_OK; i++)
-            st = add_chunk<F>(s, q, q->of[i], here, first, n, bound[c], bound[c + 1], part, work, err);
-        if (st != CUZK_OK) return st;
-        CUDA_TRY(cudaEventRecord(s->used[k], s->compute));
-    }
+    affine<F> *here = reinterpret_cast<affine<F> *>(s->place[k]);
+    if (s->encoded) st = points_decode_enqueue(here, n, first, s->subgroup, q->section, s->marks, s->compute, err);
+    for (unsigned i = 0; i < q->n && st == CUZK_OK; i++)
+        st = add_chunk<F>(s, q, q->of[i], here, first, n, q->bound[c], q->bound[c + 1], err);
+    if (st != CUZK_OK) return st;
+    CUDA_TRY(cudaEventRecord(s->used[k], s->compute));
     CUDA_TRY(cudaGetLastError());
     return CUZK_OK;
 }
 
-template cuzk_status key_stream_sum<fp>(key_stream *, streamed_query<fp> *, cuzk_error *);
-template cuzk_status key_stream_sum<fp2>(key_stream *, streamed_query<fp2> *, cuzk_error *);
+#define INSTANCES(F)                                                                                                   \
+    template cuzk_status key_stream_plan<F>(key_stream *, streamed_query<F> *, cuzk_error *);                          \
+    template cuzk_status key_stream_add<F>(key_stream *, const streamed_query<F> *, uint32_t, cuzk_error *);
+INSTANCES(fp)
+INSTANCES(fp2)

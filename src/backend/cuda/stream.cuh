@@ -6,6 +6,8 @@
 #ifndef CUZK_CUDA_STREAM_CUH
 #define CUZK_CUDA_STREAM_CUH
 
+#include <vector>
+
 #include "gpu.cuh"
 #include "msm.cuh"
 #include "points.cuh"
@@ -18,38 +20,46 @@ struct key_stream {
     bool encoded, subgroup; /* as in gpu_key_source */
     point_marks *marks;
     cudaStream_t compute, copy;
-    cudaEvent_t up[2], used[2];
+    cudaEvent_t sent[2];        /* what was in the source's buffers */
+    cudaEvent_t there, used[2]; /* a whole chunk; what its place was needed for */
     uint8_t *place[2], *rest;
     uint32_t *bounds;
     size_t rest_bytes;
-    unsigned turn;
-    bool occupied; /* others have used the work memory since */
+    unsigned turn, buffer_turn;
 };
-/* work: free once what is enqueued on `compute` has run. bounds: KEY_STREAM_CHUNKS + 1 numbers of device memory, free
- * at once. marks: set before, on `compute`. */
+/* work: free once what is enqueued on `compute` until now has run. bounds: KEY_STREAM_CHUNKS + 1 numbers of device
+ * memory, free at once. marks: set before, on `compute`. */
 cuzk_status key_stream_open(key_stream *s, const gpu_stream *source, const gpu_key *k, cudaStream_t compute, void *work,
                             size_t work_bytes, uint32_t *bounds, point_marks *marks, cuzk_error *err);
 /* Waits for the copies: the source's buffers are free then. */
 void key_stream_close(key_stream *s);
 
 template <class F> struct streamed_sum { /* of one proof */
-    const fr *scalars;
-    const uint64_t *bits;        /* NULL: none */
-    xyzz<F> *bits_sum, *windows; /* zero before */
+    const fr *scalars;                   /* of the points in order, or … */
+    const fr *inputs, *fields;           /* … where the query's come from */
+    const uint64_t *bits;                /* NULL: none */
+    xyzz<F> *bits_sum, *windows;         /* zero before */
 };
 template <class F> struct streamed_query {
     gpu_section section;
     uint32_t n_points;
-    const uint32_t *index; /* of the scalars' points, ascending; NULL: scalar i belongs to point i */
-    uint32_t n_scalars;
-    uint32_t first; /* with mask and n_words as for bit_sum_enqueue */
+    const gpu_query *query; /* NULL: scalar i belongs to point i, and there are no bits */
+    uint32_t first;         /* with mask and n_words as for bit_sum_enqueue */
     ranked_bits mask;
     uint32_t n_words;
     streamed_sum<F> of[GPU_PASS_MOST];
-    unsigned n;    /* proofs */
-    msm_plan plan; /* out: the windows' number and size */
+    unsigned n; /* proofs */
+    /* Made by key_stream_plan. */
+    uint32_t chunks;
+    uint64_t per;                /* points of a chunk */
+    std::vector<uint32_t> bound; /* scalars of chunk c: bound[c] to below bound[c + 1] */
+    uint32_t most;               /* scalars of the fullest */
+    msm_plan plan;               /* windows' number and size */
 };
-/* Returns when the section has been read and all is enqueued. */
-template <class F> cuzk_status key_stream_sum(key_stream *s, streamed_query<F> *q, cuzk_error *err);
+/* How a section is cut. Waits for the copies. */
+template <class F> cuzk_status key_stream_plan(key_stream *s, streamed_query<F> *q, cuzk_error *err);
+/* Returns when the chunk has been read and all is enqueued. */
+template <class F>
+cuzk_status key_stream_add(key_stream *s, const streamed_query<F> *q, uint32_t chunk, cuzk_error *err);
 
 #endif
