@@ -67,7 +67,8 @@ const config_row config_rows[] = {
      "prefer-gpu: on a device, or on processors when none works. require-gpu: never on processors. cpu: never on\n"
      "a device.\n"},
     {"gpus", "gpu_workers_per_device", CONFIG_COUNT, AT(gpu_workers_per_device), "2", 1, 64, NULL, false,
-     "Partitions in work on one device at a time. Of a key that it cannot hold whole, so many share what is read.\n"},
+     "Partitions in work on one device at a time. What is read of a key that does not fit there\n"
+     "serves up to four of them, where that pays.\n"},
     {"gpus", "device_memory", CONFIG_SIZE_AUTO, AT(device_memory), "\"auto\"", 64 * MIB, 1024 * TIB, NULL, false,
      "Most memory to use on each device. \"auto\": what is free there.\n"},
     {"gpus", "device_timeout", CONFIG_SECONDS, AT(device_timeout), "\"10m\"", 1, DAYS(1), NULL, true,

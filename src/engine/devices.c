@@ -332,6 +332,10 @@ static void started_badly(attempt *a, const cuzk_error *why) {
     if (fault && why->status == CUZK_MEMORY && (a->no_room || a->device->short_since > 0))
         a->no_room = device_short_locked(a->device);
     if (a->no_room) fault = false;
+    /* Proofs that were under way together (in one pass over a key, say) fail together: that is one fault. */
+    double now = cpu_monotonic_seconds();
+    if (fault && a->since + a->wait < a->device->fault_at) fault = false;
+    if (fault) a->device->fault_at = now;
     attempt *chain = fault && !a->abandoned ? device_fault_locked(e, a->device, why->what, false, false) : NULL;
     if (fault) trace_record(e->events, TRACE_DEVICE_FAULT, a->job->seq, a->partition, a->lane);
     pthread_mutex_unlock(&e->lock);

@@ -155,6 +155,7 @@ struct engine_dev {
     char id[32], name[96], why[160];
     budget *memory; /* NULL for the CPU; it has no call-back: who gives bytes back bumps the generation */
     dev_resident *residents;
+    double fault_at;  /* when it last failed to begin a proof */
     unsigned in_hand; /* attempts that it has: started and not finished */
     bool starving;    /* it had less in hand than it has workers before the next witness was made */
     uint64_t memory_bytes, free_bytes;

@@ -116,41 +116,71 @@ static uint64_t points_of(const gpu_key_source *k, unsigned section) {
     return points[section];
 }
 
-/* Reads a section as the device would, and looks whether the bytes are those that the test expects. The fake decodes
- * nothing; of encoded points it knows those as bad whose first byte is 0xff. */
+/* One piece of a chunk, on its way through a buffer. The fake decodes nothing; of encoded points it knows those as bad
+ * whose first byte is 0xff. */
+typedef struct piece {
+    const gpu_key_source *key;
+    const gpu_stream *from;
+    unsigned section;
+    uint64_t first, n, size;
+    gpu_bad_point *bad;
+    cuzk_status status;
+    cuzk_error why;
+} piece;
+static void carry(void *ctx, size_t tile, unsigned slot) {
+    piece *p = ctx;
+    uint8_t *to = p->from->buffers + (p->first / p->n) % p->from->n_buffers * p->from->buffer_bytes;
+    (void)tile, (void)slot;
+    p->status = p->from->read(p->from->user, (gpu_section)p->section, p->first, p->n, to, &p->why);
+    for (uint64_t i = 0; p->key->encoded && p->status == CUZK_OK && i < p->n; i++)
+        if (to[i * p->size] == 0xff && p->bad->fault == GPU_POINT_OK)
+            *p->bad = (gpu_bad_point){(gpu_section)p->section, p->first + i, GPU_POINT_BAD_FLAGS};
+    if (state.expect[p->section] && p->status == CUZK_OK)
+        state.wrong += memcmp(to, state.expect[p->section] + p->first * p->size, p->n * p->size) != 0;
+}
+
+/* Reads a section as the device would, and looks whether the bytes are those that the test expects. */
 static cuzk_status read_section(const gpu_key_source *k, unsigned s, const gpu_stream *from, gpu_bad_point *bad,
                                 cuzk_error *err) {
-    uint64_t size = s == GPU_B_G2 ? 192 : 96, n;
-    for (uint64_t first = 0; first < points_of(k, s); first += n) {
-        uint8_t *to = from->buffer[state.chunks++ % 2];
-        n = from->buffer_bytes / size < points_of(k, s) - first ? from->buffer_bytes / size : points_of(k, s) - first;
-        if (state.chunks == state.fail_chunk) return cuzk_fail(err, CUZK_DEVICE, "the fake device fails");
-        cuzk_status st = from->read(from->user, (gpu_section)s, first, n, to, err);
-        if (st != CUZK_OK) return st;
-        for (uint64_t i = 0; k->encoded && i < n; i++)
-            if (to[i * size] == 0xff && bad->fault == GPU_POINT_OK)
-                *bad = (gpu_bad_point){(gpu_section)s, first + i, GPU_POINT_BAD_FLAGS};
-        if (state.expect[s]) state.wrong += memcmp(to, state.expect[s] + first * size, n * size) != 0;
+    uint64_t size = s == GPU_B_G2 ? 192 : 96, n, chunk = (from->chunk_bytes ? from->chunk_bytes : 1 << 20) / size;
+    for (uint64_t first = 0; first < points_of(k, s); first += chunk) {
+        uint64_t end = points_of(k, s) - first < chunk ? points_of(k, s) : first + chunk;
+        if (++state.chunks == state.fail_chunk && (!state.fail_pass || state.fail_pass == state.passes))
+            return cuzk_fail(err, CUZK_DEVICE, "the fake device fails");
+        for (uint64_t at = first; at < end; at += n) {
+            n = from->buffer_bytes / size < end - at ? from->buffer_bytes / size : end - at;
+            piece p = {k, from, s, at, n, size, bad, CUZK_OK, {0}};
+            cuzk_status st = from->each(from->user, 1, carry, &p, err);
+            if (st == CUZK_OK && p.status != CUZK_OK) *err = p.why;
+            if (st != CUZK_OK || p.status != CUZK_OK) return st != CUZK_OK ? st : p.status;
+        }
     }
     return CUZK_OK;
 }
 
 /* As a device that hangs, but for ten seconds at most, which is wrong. */
-static void hold(unsigned device, atomic_bool *until) {
-    if (device != 0 || !*until) return;
+static bool key_stops(void) {
+    return state.hold;
+}
+static bool pass_stops(void) {
+    return state.stop_pass && state.passes >= state.stop_pass;
+}
+static void hold(unsigned device, bool (*stops)(void)) {
+    if (device != 0 || !stops()) return;
     state.held = true;
-    for (int i = 0; *until; i++) {
+    for (int i = 0; stops(); i++) {
         usleep(10000);
         if (i < 1000) continue;
         state.wrong++;
-        *until = false;
+        state.hold = false;
+        state.stop_pass = 0;
     }
     state.held = false;
 }
 
 static cuzk_status key_create(gpu_key **out, unsigned device, const gpu_key_source *k, const gpu_key_layout *l,
                               const gpu_stream *from, gpu_bad_point *bad, cuzk_error *err) {
-    hold(device, &state.hold);
+    hold(device, key_stops);
     *bad = (gpu_bad_point){GPU_H, 0, GPU_POINT_OK};
     if (take(key_bytes(k, l), &state.keys, err) != CUZK_OK) return CUZK_MEMORY;
     cuzk_status st = CUZK_OK;
@@ -243,6 +273,7 @@ static cuzk_status proofs_run(gpu_proof *const *proofs, unsigned n, const gpu_st
     gpu_bad_point bad = {GPU_H, 0, GPU_POINT_OK};
     gpu_key *k = proofs[0]->key;
     bool whole = k->layout.sections == GPU_WHOLE_KEY;
+    if (!whole && !stream) return cuzk_fail(err, CUZK_INTERNAL, "no stream for a missing section");
     state.wrong += n < 1 || n > (whole ? 1 : GPU_PASS_MOST) || k->busy;
     k->busy = !whole;
     for (unsigned i = 0; i < n; i++) {
@@ -251,10 +282,9 @@ static cuzk_status proofs_run(gpu_proof *const *proofs, unsigned n, const gpu_st
     }
     if (!whole) {
         state.chunks = 0; /* one reads at a time */
+        if (state.passes < 8) state.together[state.passes] = n;
         state.passes++;
-        state.together = n;
-        hold(0, &state.hold_pass);
-        if (!stream) return cuzk_fail(err, CUZK_INTERNAL, "no stream for a missing section");
+        hold(0, pass_stops);
     }
     for (unsigned s = 0; s < GPU_SECTIONS && st == CUZK_OK; s++)
         if (!(k->layout.sections >> s & 1)) st = read_section(&k->source, s, stream, &bad, err);

@@ -22,13 +22,15 @@ typedef struct fake_gpu {
     const uint8_t *expect[5];  /* bytes of the sections, when they are to be looked at */
     unsigned chunks;           /* read by the last proof, or while the last key was made … */
     unsigned chunks_loaded;    /* … the latter */
-    unsigned passes, together; /* over keys that are streamed, and the proofs of the last */
+    unsigned passes;           /* over keys that are streamed, from 1 on … */
+    unsigned together[8];      /* … and the proofs of the first */
     unsigned fail_chunk;       /* n: the n-th chunk of a pass is a fault of the device; 0: none */
+    unsigned fail_pass;        /* … of this pass alone; 0: of any */
     uint8_t written;           /* what the bytes of a key are that goes to a file */
     unsigned wrong;            /* calls that the real module would not bear */
     unsigned devices;          /* 0: one */
     atomic_bool hold, held;    /* a key goes to device 0 no faster than until hold is taken away; held: it does not */
-    atomic_bool hold_pass;     /* the same of passes */
+    atomic_uint stop_pass;     /* the same of passes with this number and higher; 0: of none */
 } fake_gpu;
 
 #endif

@@ -602,7 +602,8 @@ static void engine_goes_on_while_keys_stream(void **state) {
     char *request = toy_request(1024, 8, 7, -1, 0);
     cuzk_submission s = engine_case_toy("streams", request);
     engine_view v;
-    gpu->hold_pass = true;
+    gpu->passes = 0;
+    gpu->stop_pass = 1;
     engine_case_submit(e, &s, false);
     for (int i = 0, ready = 0; i < 500 && ready < 5; i++, engine_view_free(&v)) {
         OK(engine_view_get(e, &v, &err));
@@ -613,7 +614,7 @@ static void engine_goes_on_while_keys_stream(void **state) {
     assert_true(gpu->held);
     assert_int_equal(v.synthesized_in_flight, 5);
     engine_view_free(&v);
-    gpu->hold_pass = false;
+    gpu->stop_pass = 0;
     engine_case_expect(e, "streams", CUZK_JOB_COMPLETED, 1024, 8, 7); /* by the CPU, when the fake's are found wrong */
     cuzk_engine_stop(e, 0);
     free(request);

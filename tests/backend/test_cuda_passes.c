@@ -91,22 +91,39 @@ static void *start(void *user) {
     return NULL;
 }
 
+#define PATIENCE 20000 /* times a millisecond; then the test fails instead of standing still */
+#define AWAIT(condition)                                                                                               \
+    do {                                                                                                               \
+        for (int ms = 0; ms < PATIENCE && !(condition); ms++) usleep(1000);                                            \
+        assert_true(condition);                                                                                        \
+    } while (0)
+
+static unsigned on_device(void) {
+    return *(volatile unsigned *)&gpu->proofs;
+}
+
 /* The first begins a pass, which stands still; the others have come when there are so many proofs on the device, and
  * wait a moment later. */
 static void board(prover *p, unsigned n) {
     memset(p, 0, n * sizeof *p);
+    memset(gpu->together, 0, sizeof gpu->together);
     gpu->passes = 0;
-    gpu->hold_pass = true;
+    gpu->stop_pass = 1;
     for (unsigned i = 0; i < n; i++) {
         assert_int_equal(pthread_create(&p[i].thread, NULL, start, &p[i]), 0);
-        while (i == 0 && !gpu->held) usleep(1000);
+        if (i == 0) AWAIT(gpu->held);
     }
-    while (*(volatile unsigned *)&gpu->proofs < n) usleep(1000);
+    AWAIT(on_device() >= n);
     usleep(50000);
 }
 
+/* From the pass with this number on they stand still; 0: none. */
+static void go_on_to(unsigned pass) {
+    gpu->stop_pass = pass;
+}
+
 static void leave(prover *p, unsigned n) {
-    gpu->hold_pass = false;
+    go_on_to(0);
     for (unsigned i = 0; i < n; i++) pthread_join(p[i].thread, NULL);
 }
 
@@ -148,8 +165,8 @@ static void who_comes_meanwhile_shares_the_next(void **state) {
     for (int tries = 0; tries < 20 && !seen; tries++) { /* a thread may come late when the machine is busy */
         board(p, 6);
         leave(p, 6);
-        assert_true(gpu->passes >= 3); /* one, four, one */
-        seen = gpu->passes == 3;
+        assert_true(gpu->passes >= 3);
+        seen = gpu->together[0] == 1 && gpu->together[1] == 4 && gpu->together[2] == 1;
         for (int i = 0; i < 6; i++) {
             assert_true(p[i].signs > 0);
             assert_true(buffer_class_stats(BUFFER_PINNED).live_bytes > 0);
@@ -161,7 +178,7 @@ static void who_comes_meanwhile_shares_the_next(void **state) {
     nothing_is_left(before);
 }
 
-/* Who is cancelled while waiting goes at once, without the others; in a pass, only when nobody else rides. */
+/* Who is cancelled while waiting goes at once, without the others; a pass ends when nobody in it wants it. */
 static void cancelling(void **state) {
     (void)state;
     prover p[4];
@@ -169,7 +186,7 @@ static void cancelling(void **state) {
     stream_everything();
     board(p, 4);
     atomic_store(&p[1].cancel, 1);
-    while (!atomic_load(&p[1].started)) usleep(1000);
+    AWAIT(atomic_load(&p[1].started));
     assert_int_equal(p[1].status, CUZK_CANCELLED);
     assert_true(gpu->held);
     assert_false(atomic_load(&p[0].started) || atomic_load(&p[2].started) || atomic_load(&p[3].started));
@@ -181,25 +198,50 @@ static void cancelling(void **state) {
     nothing_is_left(before);
 }
 
+/* In a pass of three, one after the other is cancelled: while anybody wants it, it goes on for all. */
+static void cancelling_in_a_pass(void **state) {
+    (void)state;
+    prover p[4];
+    uint64_t before = buffer_total_stats().live_bytes;
+    stream_everything();
+    for (unsigned cancelled = 1; cancelled <= 3; cancelled++) {
+        for (int tries = 0; tries == 0 || (gpu->together[1] != 3 && tries < 20); tries++) {
+            board(p, 4);
+            go_on_to(2);
+            AWAIT(gpu->held && *(volatile unsigned *)&gpu->passes == 2);
+            for (unsigned i = 1; i <= cancelled; i++) atomic_store(&p[i].cancel, 1);
+            leave(p, 4);
+            finish(&p[0]);
+            for (int i = 1; i < 4; i++)
+                if (p[i].status == CUZK_OK) finish(&p[i]);
+        }
+        assert_int_equal(gpu->together[1], 3);
+        for (int i = 1; i < 4; i++) assert_int_equal(p[i].status, cancelled < 3 ? CUZK_OK : CUZK_CANCELLED);
+    }
+    nothing_is_left(before);
+}
+
 /* A fault in a pass is told to all that rode in it, and to nobody else. */
 static void faults(void **state) {
     (void)state;
     prover p[3];
     uint64_t before = buffer_total_stats().live_bytes;
     stream_everything();
-    bool seen = false;
-    for (int tries = 0; tries < 20 && !seen; tries++) {
+    gpu->fail_pass = 2;
+    gpu->fail_chunk = 2;
+    for (int tries = 0; tries == 0 || (gpu->together[1] != 2 && tries < 20); tries++) {
         board(p, 3);
-        gpu->fail_chunk = 2;
         leave(p, 3);
-        gpu->fail_chunk = 0;
-        seen = gpu->passes == 2;
-        for (int i = 0; i < 3; i++) {
-            assert_int_equal(p[i].status, CUZK_DEVICE);
-            assert_string_equal(p[i].err.what, "the fake device fails");
-        }
+        for (int i = 0; i < 3; i++)
+            if (p[i].status == CUZK_OK) finish(&p[i]);
     }
-    assert_true(seen);
+    assert_int_equal(gpu->together[1], 2);
+    assert_int_equal(p[0].status, CUZK_OK);
+    for (int i = 1; i < 3; i++) {
+        assert_int_equal(p[i].status, CUZK_DEVICE);
+        assert_string_equal(p[i].err.what, "the fake device fails");
+    }
+    gpu->fail_chunk = gpu->fail_pass = 0;
     prover again = {.pending = NULL};
     start(&again);
     finish(&again);
@@ -232,9 +274,8 @@ static int tear_down(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layouts),
-        cmocka_unit_test(who_comes_meanwhile_shares_the_next),
-        cmocka_unit_test(cancelling),
+        cmocka_unit_test(layouts),    cmocka_unit_test(who_comes_meanwhile_shares_the_next),
+        cmocka_unit_test(cancelling), cmocka_unit_test(cancelling_in_a_pass),
         cmocka_unit_test(faults),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

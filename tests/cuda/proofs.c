@@ -444,13 +444,14 @@ typedef struct rider {
     fr r, s;
     bool wrong; /* its witness */
     const uint8_t *want;
-    unsigned right; /* of ROUNDS */
+    unsigned rounds, right;
+    unsigned refused; /* for lack of memory or a fault of the device */
 } rider;
 #define ROUNDS 5u
 
 static void *ride(void *user) {
     rider *d = user;
-    for (unsigned i = 0; i < ROUNDS; i++) {
+    for (unsigned i = 0; i < d->rounds; i++) {
         witness w;
         groth16_proof proof;
         cuzk_error e;
@@ -460,9 +461,29 @@ static void *ride(void *user) {
         if (d->wrong) fr_dbl(&w.fields[w.n_fields / 2], &w.fields[w.n_fields / 2]);
         cuzk_status st = groth16_prove(d->gpu, 0, &proof, NULL, &q, threads, NULL, &e);
         if (st == CUZK_OK) proof_write(&proof, got);
+        d->refused += st == CUZK_MEMORY || st == CUZK_DEVICE;
         d->right += d->wrong ? st == CUZK_UNSATISFIED : st == CUZK_OK && !memcmp(d->want, got, PROOF_BYTES);
     }
     return NULL;
+}
+
+/* So many proofs each by RIDERS threads, of which one's witness is wrong; those that are right, and those refused. */
+static unsigned ride_all(const backend *gpu, const groth16_case *c, const fr *r, const fr *s, unsigned rounds,
+                         const uint8_t want[PROOF_BYTES], unsigned *refused) {
+    rider riders[RIDERS];
+    pthread_t thread[RIDERS];
+    unsigned right = 0;
+    *refused = 0;
+    for (unsigned k = 0; k < RIDERS; k++) {
+        riders[k] = (rider){gpu, c, *r, *s, k == 2, want, rounds, 0, 0};
+        assert(!pthread_create(&thread[k], NULL, ride, &riders[k]));
+    }
+    for (unsigned k = 0; k < RIDERS; k++) {
+        pthread_join(thread[k], NULL);
+        right += riders[k].right;
+        *refused += riders[k].refused;
+    }
+    return right;
 }
 
 /* Proofs from several threads share passes over a key: each is the CPU's, but for one whose witness is wrong, and only
@@ -498,23 +519,22 @@ static void shared_passes(const backend *gpu) {
               0);
         /* The key stays as it is laid out; more proofs than share a pass have room beside it. */
         backend_cuda_limit_memory(0, nothing + rooms[i / 2] + (RIDERS - 4) * own);
-        rider riders[RIDERS];
-        pthread_t thread[RIDERS];
         uint64_t passes, proofs, passes_before, proofs_before;
         backend_cuda_pass_counts(0, &passes_before, &proofs_before);
-        for (unsigned k = 0; k < RIDERS; k++) {
-            riders[k] = (rider){gpu, &c, r, s, k == 2, want, 0};
-            assert(!pthread_create(&thread[k], NULL, ride, &riders[k]));
-        }
-        unsigned right = 0;
-        for (unsigned k = 0; k < RIDERS; k++) {
-            pthread_join(thread[k], NULL);
-            right += riders[k].right;
-        }
+        unsigned refused, right = ride_all(gpu, &c, &r, &s, ROUNDS, want, &refused);
         backend_cuda_pass_counts(0, &passes, &proofs);
         check(right == RIDERS * ROUNDS, "proofs of shared passes", right);
         check(proofs - proofs_before == RIDERS * ROUNDS && (passes - passes_before) * 2 <= proofs - proofs_before,
               "passes", passes - passes_before);
+        bool all = true;
+        for (unsigned n = 20; i == 3 && n <= 400; n += 20) { /* a call fails in the midst of others' passes */
+            backend_cuda_fail_at(n, n % 40);
+            right = ride_all(gpu, &c, &r, &s, 1, want, &refused);
+            backend_cuda_fail_at(0, false);
+            all &= right + refused == RIDERS;
+            all &= ride_all(gpu, &c, &r, &s, 1, want, &refused) == RIDERS;
+        }
+        if (i == 3) check(all, "shared passes with and after failing calls", 20);
         if (i % 2) {
             gpu->forget_key(0, &c.key);
             proving_key_close(&c.key);

@@ -82,7 +82,7 @@ struct pending_proof {
 static void cuda_abandon(pending_proof *d) {
     if (!d) return;
     if (d->gpu) api->proof_destroy(d->gpu);
-    if (d->streamed_bytes) stream_leave(d->device);
+    if (d->streamed_bytes) pinned_leave(d->device);
     resident_give(d->shape);
     resident_give(d->resident_key);
     buffer self = d->self;
@@ -143,15 +143,14 @@ static cuzk_status start(pending_proof *d, unsigned device, const prove_request 
     if (st == CUZK_OK) st = upload_witness(d->gpu, req->witness, req->shape, p, control, err);
     if (st == CUZK_OK) st = upload_cancelled(control, err);
     if (st != CUZK_OK) return st;
-    if (st != CUZK_OK) return st;
     gpu_key_layout layout = api->key_layout(d->resident_key->object);
     if (layout.sections == GPU_WHOLE_KEY) return api->proofs_run(&d->gpu, 1, NULL, err);
     /* The witness is not needed on the host while the key is read, which takes long. */
     gpu_key_source source = stream_source(req->key);
     witness_free(req->witness);
-    tell(req, 2 * stream_buffer_bytes(&source, layout.sections));
+    tell(req, stream_pinned_bytes(&source));
     if (req->witness_gone) req->witness_gone(req->holds_user);
-    return pass_run(d->gpu, device, req->key, d->resident_key->object, &d->streamed_bytes, p, control, err);
+    return pass_run(d->gpu, device, req->key, d->resident_key, d->shape, &d->streamed_bytes, p, control, err);
 }
 
 static cuzk_status cuda_start(unsigned device, pending_proof **out, prove_request *req, pool *p,
@@ -229,7 +228,7 @@ static cuzk_status cuda_finish(pending_proof *d, groth16_proof *out, prove_times
     if (times)
         *times = (prove_times){.eval = g.eval,
                                .ntt = g.ntt,
-                               .msm_h = g.msm_h + g.streamed, /* most of what is streamed */
+                               .msm_h = g.msm_h + g.streamed, /* not known section by section */
                                .msm_l = g.msm_l,
                                .msm_a = g.msm_a,
                                .msm_b_g1 = g.msm_b_g1,
@@ -272,8 +271,8 @@ static cuzk_status cuda_plan(unsigned device, const shape *s, unsigned threads, 
     out->device_shared_bytes = shape_bytes + api->key_bytes(&k, &layout);
     out->device_bytes = out->device_shared_bytes + proof.own + (layout.work_bytes ? 0 : proof.work);
     out->device_making_bytes = api->setup_bytes(n_inputs, k.n_l, log2);
-    stream_chunk_bytes(&k, layout.sections, &out->chunks);
-    uint64_t pinned = 2 * stream_buffer_bytes(&k, layout.sections), pieces = upload_piece_bytes(s, threads);
+    stream_chunk_bytes(&k, &layout, &out->chunks);
+    uint64_t pinned = stream_pinned_bytes(&k), pieces = upload_piece_bytes(s, threads);
     out->host_by_class[BUFFER_WITNESS] = upload_witness_bytes(s) + pieces + PENDING_BYTES;
     out->host_by_class[BUFFER_PINNED] = pinned;
     out->host_by_class[BUFFER_SHAPE] = source_bytes;

@@ -17,14 +17,14 @@ void backend_cuda_memory(unsigned device, uint64_t *live, uint64_t *peak);
 void backend_cuda_evict(void);
 
 /* Most bytes of the device's memory that the backend takes (0: as many as there are), so that a large card can stand
- * for a small one. Keys that do not fit beside shape and one proof stay on the host, wholly or in part, and each proof
+ * for a small one. Keys that do not fit beside shape and one proof stay on the host, wholly or in part, and each pass
  * streams what is missing. For proofs and keys from now on. */
 void backend_cuda_limit_memory(unsigned device, uint64_t bytes);
 /* As many proofs as the device's user starts at once, each by a thread of its own (1 unless told; more than a few make
  * no difference): keys that do not fit are then laid out for proofs that share a pass over them, where that pays. For
  * plans and keys from now on. */
 void backend_cuda_proofs_at_once(unsigned device, unsigned proofs);
-/* Passes over keys that were streamed to the device so far, and the proofs that they served. */
+/* Passes over keys that were streamed to the device so far, to their end, and the proofs that they served. */
 void backend_cuda_pass_counts(unsigned device, uint64_t *passes, uint64_t *proofs);
 /* What the device computes (multi-scalar multiplications in G1 and G2, a quotient) against this program's CPU code:
  * DEVICE naming the first that differs. A second or so, 300 MB of device memory; p may be NULL. */

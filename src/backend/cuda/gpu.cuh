@@ -2,6 +2,8 @@
 #ifndef CUZK_CUDA_GPU_CUH
 #define CUZK_CUDA_GPU_CUH
 
+#include <atomic>
+
 #include "curve.cuh"
 #include "device.cuh"
 #include "gpu.h"
@@ -51,7 +53,8 @@ struct gpu_key { /* sections that are not on the device: NULL */
     uint8_t *work;
     uint64_t work_bytes;
     cudaStream_t passes;
-    bool encoded, subgroup; /* those that are streamed, as in gpu_key_source */
+    mutable std::atomic<unsigned> open; /* proofs */
+    bool encoded, subgroup;             /* those that are streamed, as in gpu_key_source */
     const affine<fp> *h, *l, *a, *b_g1;
     const affine<fp2> *b_g2;
     uint32_t n_h, n_l, n_a, n_b;

@@ -79,12 +79,17 @@ typedef struct gpu_key_source {
 } gpu_key_source;
 typedef enum { GPU_H, GPU_L, GPU_A, GPU_B_G1, GPU_B_G2, GPU_SECTIONS } gpu_section;
 #define GPU_WHOLE_KEY ((1u << GPU_SECTIONS) - 1)
-/* Where points come from: `read` puts points first .. first + n of a section to `to`, which is one of the two buffers
- * (pinned). It is called by the thread that the call with this has. 96 bytes a point, b_g2 192. */
+/* Where points come from, and threads that bring them. */
+typedef void (*gpu_tile)(void *ctx, size_t tile, unsigned slot);
 typedef struct gpu_stream {
+    /* Points first .. first + n of a section to `to`, 96 bytes a point, b_g2 192. By several threads at once. */
     cuzk_status (*read)(void *user, gpu_section section, uint64_t first, uint64_t n, void *to, cuzk_error *err);
+    /* Calls `tile` with all numbers below `tiles`, on as many threads as there are; returns when none of them is in it
+     * any more. Not OK: some were left out, since nobody wants them. */
+    cuzk_status (*each)(void *user, size_t tiles, gpu_tile tile, void *ctx, cuzk_error *err);
     void *user;
-    void *buffer[2];
+    uint8_t *buffers; /* pinned: n_buffers of buffer_bytes */
+    unsigned n_buffers;
     uint64_t buffer_bytes;
     uint64_t chunk_bytes; /* of a section that is streamed: what the device adds up at a time */
 } gpu_stream;
@@ -136,7 +141,7 @@ cuzk_status gpu_setup(gpu_key **out, const gpu_shape *s, const gpu_setup_source 
 uint64_t gpu_setup_bytes(uint32_t n_inputs, uint32_t n_aux, uint32_t log2);
 /* Points of a section that is on the device back to the host, affine. */
 cuzk_status gpu_key_read(const gpu_key *k, gpu_section section, uint64_t first, uint64_t n, void *out, cuzk_error *err);
-/* Where points go, as gpu_stream: `write` takes them from one of the two buffers, while the device fills the other. */
+/* Where points go: `write` takes them from one of the two pinned buffers, while the device fills the other. */
 typedef struct gpu_sink {
     cuzk_status (*write)(void *user, gpu_section section, uint64_t first, uint64_t n, const void *from,
                          cuzk_error *err);
@@ -162,7 +167,7 @@ typedef struct gpu_sums {
     gpu_bad_point bad;  /* of the points that were streamed */
     gpu_msm_sum h, l, a, b_g1, b_g2;
     const void *l_bits, *a_bits, *b_g1_bits, *b_g2_bits; /* one XYZZ point each, to be added */
-    /* Seconds on the device; streamed: what was streamed of all sections, for all proofs of the pass. */
+    /* Seconds on the device, for all proofs of a pass, but for eval and ntt; streamed: all sections that were. */
     double eval, ntt, msm_h, msm_l, msm_a, msm_b_g1, msm_b_g2, streamed;
 } gpu_sums;
 typedef struct gpu_proof gpu_proof;

@@ -1,6 +1,7 @@
 /* Keys in device memory, their points on the way there and to a file; see gpu.h. */
 #include <new>
 
+#include "carry.cuh"
 #include "gpu.cuh"
 #include "points.cuh"
 
@@ -56,18 +57,17 @@ uint64_t gpu_key_points(const gpu_key *k, gpu_section s) {
 namespace {
 
 size_t point_bytes(gpu_section s) {
-    return s == GPU_B_G2 ? sizeof(affine<fp2>) : sizeof(affine<fp>);
+    return carrier_point_bytes(s);
 }
 uint8_t *section_at(const gpu_key *k, gpu_section s) {
     const void *at[GPU_SECTIONS] = {k->h, k->l, k->a, k->b_g1, k->b_g2};
     return static_cast<uint8_t *>(const_cast<void *>(at[s]));
 }
 
-/* A stream with two events, and marks of bad points: what moving a key's points needs. */
+/* A stream with two events and some memory: what moving a key's points needs. */
 struct mover {
     cudaStream_t stream = nullptr;
     cudaEvent_t done[2] = {};
-    point_marks *marks = nullptr;
     gpu_block memory;
     unsigned turn = 0;
     ~mover() {
@@ -86,24 +86,20 @@ cuzk_status mover_open(mover *m, unsigned device, size_t bytes, const char *what
     return gpu_block_alloc(&m->memory, device, bytes, what, err);
 }
 
-/* A section to its place, chunk by chunk: one is read while the one before is on its way. Encoded points are decoded
- * where they lie. */
-cuzk_status bring_section(mover *m, gpu_key *k, gpu_section s, const gpu_stream *from, cuzk_error *err) {
-    uint64_t n = gpu_key_points(k, s), per = from->buffer_bytes / point_bytes(s), count;
+constexpr uint64_t DECODED_BYTES = (uint64_t)128 << 20; /* at a time */
+
+/* A section to its place. Encoded points are decoded where they lie. */
+cuzk_status bring_section(carrier *c, gpu_key *k, gpu_section s, point_marks *marks, cuzk_error *err) {
+    uint64_t n = gpu_key_points(k, s), per = DECODED_BYTES / point_bytes(s), count;
     for (uint64_t first = 0; first < n; first += count) {
-        unsigned b = m->turn++ & 1;
         count = n - first < per ? n - first : per;
-        CUDA_TRY(cudaEventSynchronize(m->done[b]));
-        cuzk_status st = from->read(from->user, s, first, count, from->buffer[b], err);
-        if (st != CUZK_OK) return st;
         uint8_t *to = section_at(k, s) + first * point_bytes(s);
-        CUDA_TRY(cudaMemcpyAsync(to, from->buffer[b], count * point_bytes(s), cudaMemcpyHostToDevice, m->stream));
-        CUDA_TRY(cudaEventRecord(m->done[b], m->stream));
-        if (!k->encoded) continue;
-        st = s == GPU_B_G2 ? points_decode_enqueue(reinterpret_cast<affine<fp2> *>(to), count, first, k->subgroup, s,
-                                                   m->marks, m->stream, err)
-                           : points_decode_enqueue(reinterpret_cast<affine<fp> *>(to), count, first, k->subgroup, s,
-                                                   m->marks, m->stream, err);
+        cuzk_status st = carrier_bring(c, s, first, count, to, err);
+        if (st == CUZK_OK && k->encoded)
+            st = s == GPU_B_G2 ? points_decode_enqueue(reinterpret_cast<affine<fp2> *>(to), count, first, k->subgroup,
+                                                       s, marks, c->stream, err)
+                               : points_decode_enqueue(reinterpret_cast<affine<fp> *>(to), count, first, k->subgroup, s,
+                                                       marks, c->stream, err);
         if (st != CUZK_OK) return st;
     }
     return CUZK_OK;
@@ -114,12 +110,15 @@ cuzk_status bring_key(gpu_key *k, const gpu_stream *from, gpu_bad_point *bad, cu
     point_marks marks;
     cuzk_status st = mover_open(&m, k->device, sizeof marks, "marks of bad points", err);
     if (st != CUZK_OK) return st;
-    m.marks = static_cast<point_marks *>(m.memory.data);
-    CUDA_TRY(cudaMemsetAsync(m.marks, 0xff, sizeof marks, m.stream));
+    point_marks *on_device = static_cast<point_marks *>(m.memory.data);
+    CUDA_TRY(cudaMemsetAsync(on_device, 0xff, sizeof marks, m.stream));
+    carrier c = {};
+    st = carrier_open(&c, from, k->device, m.stream, err);
     for (unsigned s = 0; s < GPU_SECTIONS && st == CUZK_OK; s++)
-        if (section_at(k, (gpu_section)s)) st = bring_section(&m, k, (gpu_section)s, from, err);
+        if (section_at(k, (gpu_section)s)) st = bring_section(&c, k, (gpu_section)s, on_device, err);
+    carrier_close(&c);
     if (st != CUZK_OK) return st;
-    CUDA_TRY(cudaMemcpyAsync(&marks, m.marks, sizeof marks, cudaMemcpyDeviceToHost, m.stream));
+    CUDA_TRY(cudaMemcpyAsync(&marks, on_device, sizeof marks, cudaMemcpyDeviceToHost, m.stream));
     CUDA_TRY(cudaStreamSynchronize(m.stream));
     point_marks_read(bad, &marks);
     return bad->fault == GPU_POINT_OK ? CUZK_OK : cuzk_fail(err, CUZK_KEY_DAMAGED, "a point of the key is bad");
@@ -150,8 +149,10 @@ gpu_key_layout gpu_key_layout_of(const gpu_key *k) {
 void gpu_key_destroy(gpu_key *k) {
     if (!k) return;
     if (k->memory.data) cudaSetDevice((int)k->device);
-    if (k->passes) cudaStreamDestroy(k->passes);
-    if (k->work) cudaMemset(k->work, 0, k->work_bytes); /* what is made of a witness was there */
+    if (k->passes) {
+        cudaStreamSynchronize(k->passes);
+        cudaStreamDestroy(k->passes);
+    }
     gpu_block_free(&k->memory);
     delete k;
 }

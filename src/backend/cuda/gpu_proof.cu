@@ -193,13 +193,11 @@ bool gpu_proof_drop_spares(unsigned device) {
     std::vector<proof_slot> gone;
     device_slots *d = &slots[device % MAX_DEVICES];
     {
+        /* Who planned counts an ended proof's memory as free at once; others may be freeing it just now. */
         std::unique_lock<std::mutex> hold(slots_lock);
-        if (d->spare.empty()) {
-            /* Its owner counts an ended proof's memory as free as soon as the next may begin. */
-            bool any = d->leaving > 0;
-            slots_freed.wait(hold, [d] { return d->leaving == 0; });
-            return any;
-        }
+        bool any = d->leaving > 0 || !d->spare.empty();
+        slots_freed.wait(hold, [d] { return d->leaving == 0; });
+        if (d->spare.empty()) return any;
         gone.swap(d->spare);
         d->leaving++;
     }
@@ -373,19 +371,19 @@ cuzk_status streamed_enqueue(run *r, cuzk_error *err) {
 
 /* ---- the whole ---- */
 
-/* The results on their way to the host. Points that were streamed have left their marks with the first proof. */
+/* The results on their way to the host. Points that were streamed have left their marks with the first proof, which may
+ * be gone as soon as it counts as done. */
 cuzk_status results_enqueue(run *r, cuzk_error *err) {
     for (unsigned i = 0; i < r->n; i++) {
-        gpu_proof *p = r->proofs[i];
-        results *out = p->parts.out;
+        results *out = r->proofs[i]->parts.out;
         if (i)
             CUDA_TRY(cudaMemcpyAsync(&out->marks, &r->proofs[0]->parts.out->marks, sizeof out->marks,
                                      cudaMemcpyDeviceToDevice, r->stream));
-        CUDA_TRY(cudaMemcpyAsync(p->host, out, sizeof *out, cudaMemcpyDeviceToHost, r->stream));
-        CUDA_TRY(cudaEventRecord(p->event[EV_DONE], r->stream));
-        p->enqueued = true;
+        CUDA_TRY(cudaMemcpyAsync(r->proofs[i]->host, out, sizeof *out, cudaMemcpyDeviceToHost, r->stream));
     }
-    return CUZK_OK;
+    cuzk_status st = record(r, EV_DONE, err);
+    for (unsigned i = 0; i < r->n && st == CUZK_OK; i++) r->proofs[i]->enqueued = true;
+    return st;
 }
 
 proof_parts parts_of(const gpu_shape *s, void *base, void *work) {
@@ -398,7 +396,6 @@ cuzk_status open_proof(gpu_proof *p, cuzk_error *err) {
     const gpu_shape *s = p->shape;
     void *work = p->key->work;
     proof_parts d = parts_of(s, nullptr, work);
-    if (work && p->key->work_bytes < d.work_bytes) return cuzk_fail(err, CUZK_INTERNAL, "a key of another circuit");
     cuzk_status st = slot_take(p, s->memory.device, d.own_bytes + (work ? 0 : d.work_bytes), err);
     if (st != CUZK_OK) return st;
     p->parts = d = parts_of(s, p->memory.data, work);
@@ -427,10 +424,13 @@ gpu_proof_size gpu_proof_size_of(const gpu_shape_source *src) {
 }
 
 cuzk_status gpu_proof_open(gpu_proof **out, const gpu_shape *s, const gpu_key *k, cuzk_error *err) {
+    if (k->work && k->work_bytes < parts_of(s, nullptr, nullptr).work_bytes)
+        return cuzk_fail(err, CUZK_INTERNAL, "the device's key is of another circuit");
     gpu_proof *p = new (std::nothrow) gpu_proof();
     if (!p) return cuzk_fail(err, CUZK_MEMORY, "no memory for a proof");
     p->shape = s;
     p->key = k;
+    k->open++;
     cuzk_status st = open_proof(p, err);
     if (st == CUZK_OK)
         *out = p;
@@ -454,8 +454,9 @@ cuzk_status gpu_proofs_run(gpu_proof *const *proofs, unsigned n, const gpu_strea
     r.proofs = proofs, r.n = n;
     r.shape = proofs[0]->shape, r.key = proofs[0]->key;
     bool whole = !r.key->work;
-    if (n > (whole ? 1 : GPU_PASS_MOST) || whole != !source)
-        return cuzk_fail(err, CUZK_INTERNAL, "too many proofs at once, or nothing to stream a key from");
+    bool same = n <= (whole ? 1 : GPU_PASS_MOST) && whole == !source;
+    for (unsigned i = 0; i < n && same; i++) same = proofs[i]->shape == r.shape && proofs[i]->key == r.key;
+    if (!same) return cuzk_fail(err, CUZK_INTERNAL, "proofs that cannot be made together");
     r.stream = whole ? proofs[0]->stream : r.key->passes;
     CUDA_TRY(cudaSetDevice((int)proofs[0]->memory.device));
     cuzk_status st = CUZK_OK;
@@ -512,6 +513,8 @@ void gpu_proof_destroy(gpu_proof *p) {
     if (p->runs)
         healthy &=
             (p->enqueued ? cudaEventSynchronize(p->event[EV_DONE]) : cudaStreamSynchronize(p->runs)) == cudaSuccess;
+    if (--p->key->open == 0 && p->key->work) /* what is made of a witness is there */
+        cudaMemsetAsync(p->key->work, 0, p->key->work_bytes, p->key->passes);
     slot_give(p, device, healthy);
     delete p;
 }

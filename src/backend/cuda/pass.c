@@ -12,14 +12,14 @@
 #include "backend/cuda/resident.h"
 #include "base/cpu.h"
 
-/* A leader waits for those that its key was laid out for, but no longer than a twentieth of what a pass takes. */
-#define LINGER_BYTES_PER_SECOND 360e9
-#define LOOK_SECONDS 0.1 /* between looks at a cancel flag */
+#define PASS_BYTES_PER_SECOND 30e9 /* about what a pass takes */
+#define LOOK_SECONDS 0.1           /* between looks at a cancel flag … */
+#define LINGER_LOOK 0.005          /* … and, while others may come, at who is there */
 
 /* One proof that waits for its pass, or rides in it; on its thread's stack until it has ended. */
 typedef struct rider {
     gpu_proof *proof;
-    const gpu_key *key;
+    const resident *key, *shape;
     const cuzk_control *control;
     enum { WAITING, RIDING, ENDED } state;
     cuzk_status status;
@@ -87,9 +87,13 @@ static void remove_locked(pass_queue *q, const rider *r) {
     *at = r->next;
 }
 
-static unsigned of_key_locked(const pass_queue *q, const gpu_key *key) {
+static bool together(const rider *a, const rider *b) {
+    return a->key == b->key && a->shape == b->shape;
+}
+
+static unsigned waiting_with_locked(const pass_queue *q, const rider *leader) {
     unsigned n = 0;
-    for (const rider *r = q->waiting; r; r = r->next) n += r->key == key;
+    for (const rider *r = q->waiting; r; r = r->next) n += together(r, leader);
     return n;
 }
 
@@ -118,11 +122,12 @@ static void step(void *user, const char *stage, uint64_t done, uint64_t total) {
     if (leader && leader->progress) leader->progress(leader->user, stage, done, total);
 }
 
+/* Those that are cancelled find that out for themselves. */
 static void take_along_locked(pass *p, const rider *leader) {
     rider *next;
     for (rider *r = p->q->waiting; r && p->n < GPU_PASS_MOST; r = next) {
         next = r->next;
-        if (r->key != leader->key) continue;
+        if (!together(r, leader) || (r != leader && cancelled(r))) continue;
         remove_locked(p->q, r);
         r->state = RIDING;
         p->proofs[p->n] = r->proof;
@@ -130,42 +135,71 @@ static void take_along_locked(pass *p, const rider *leader) {
     }
 }
 
-/* Under the lock, given up meanwhile. */
-static void lead_locked(pass_queue *q, const rider *leader, unsigned device, const proving_key *key, pool *workers) {
-    gpu_key_layout layout = cuda_module()->key_layout(leader->key);
-    gpu_key_source source = stream_source(key);
-    double linger = (double)stream_missing_bytes(&source, layout.sections) / LINGER_BYTES_PER_SECOND;
-    double until = cpu_monotonic_seconds() + linger;
-    q->running = true;
-    while (of_key_locked(q, leader->key) < layout.together && !cancelled(leader)) {
-        double left = until - cpu_monotonic_seconds();
-        if (left <= 0) break;
-        wait_locked(q, left < LOOK_SECONDS ? left : LOOK_SECONDS);
+/* Waits for those that the key was laid out for: as long as there are others with this key, which are on their way or
+ * end and make room for the next, and a twentieth of a pass longer; half a pass at most, which is what sharing saves.
+ */
+static void linger_locked(pass_queue *q, const rider *leader, unsigned expected, double pass_seconds) {
+    double start = cpu_monotonic_seconds(), alone_since = start;
+    for (;;) {
+        unsigned here = waiting_with_locked(q, leader);
+        double now = cpu_monotonic_seconds();
+        if (here >= expected || cancelled(leader)) return;
+        if (resident_users(leader->key) > here) alone_since = now;
+        if (now - alone_since >= pass_seconds / 20 || now - start >= pass_seconds / 2) return;
+        wait_locked(q, LINGER_LOOK);
     }
-    pass p = {.q = q};
-    take_along_locked(&p, leader);
-    pthread_mutex_unlock(&q->lock);
+}
+
+/* Under the lock, given up meanwhile. */
+static void ride_locked(pass *p, unsigned device, const proving_key *key, const gpu_key_layout *layout, pool *workers) {
     cuzk_error why = {0};
     uint64_t held = 0;
-    cuzk_control control = {.cancel = &p.cancel, .progress = step, .user = &p};
-    cuzk_status st = stream_run(p.proofs, p.n, device, key, layout.sections, &held, workers, &control, &why);
-    pthread_mutex_lock(&q->lock);
-    for (unsigned i = 0; i < p.n; i++) {
-        p.riders[i]->status = st;
-        p.riders[i]->why = why;
-        p.riders[i]->held = held;
-        p.riders[i]->state = ENDED;
+    cuzk_control control = {.cancel = &p->cancel, .progress = step, .user = p};
+    pthread_mutex_unlock(&p->q->lock);
+    cuzk_status st = stream_run(p->proofs, p->n, device, key, layout, &held, workers, &control, &why);
+    pthread_mutex_lock(&p->q->lock);
+    for (unsigned i = 0; i < p->n; i++) {
+        p->riders[i]->status = st;
+        p->riders[i]->why = why;
+        p->riders[i]->held = held;
+        p->riders[i]->state = ENDED;
     }
-    q->passes++;
-    q->carried += p.n;
+    if (st != CUZK_OK) return;
+    p->q->passes++;
+    p->q->carried += p->n;
+}
+
+/* The first that waits leads, unless it is cancelled meanwhile. */
+static void lead_locked(pass_queue *q, const rider *leader, unsigned device, const proving_key *key, pool *workers) {
+    gpu_key_layout layout = cuda_module()->key_layout(leader->key->object);
+    gpu_key_source source = stream_source(key);
+    q->running = true;
+    linger_locked(q, leader, layout.together,
+                  (double)stream_missing_bytes(&source, layout.sections) / PASS_BYTES_PER_SECOND);
+    if (!cancelled(leader)) {
+        pass p = {.q = q};
+        take_along_locked(&p, leader);
+        ride_locked(&p, device, key, &layout, workers);
+    }
     q->running = false;
     pthread_cond_broadcast(&q->changed);
 }
 
-cuzk_status pass_run(gpu_proof *proof, unsigned device, const proving_key *key, const gpu_key *on_device,
-                     uint64_t *held, pool *workers, const cuzk_control *control, cuzk_error *err) {
+/* A sign of life when the pass goes on; without the lock, since the callback may take its time. */
+static void tell_locked(pass_queue *q, const cuzk_control *control, uint64_t *seen) {
+    uint64_t steps = atomic_load(&q->steps);
+    if (steps == *seen || !control || !control->progress) return;
+    *seen = steps;
+    pthread_mutex_unlock(&q->lock);
+    control->progress(control->user, "key to device", 0, 0);
+    pthread_mutex_lock(&q->lock);
+}
+
+cuzk_status pass_run(gpu_proof *proof, unsigned device, const proving_key *key, const resident *key_there,
+                     const resident *shape_there, uint64_t *held, pool *workers, const cuzk_control *control,
+                     cuzk_error *err) {
     pass_queue *q = queue_of(device);
-    rider me = {.proof = proof, .key = on_device, .control = control, .state = WAITING};
+    rider me = {.proof = proof, .key = key_there, .shape = shape_there, .control = control, .state = WAITING};
     uint64_t seen = atomic_load(&q->steps);
     pthread_mutex_lock(&q->lock);
     append_locked(q, &me);
@@ -178,12 +212,10 @@ cuzk_status pass_run(gpu_proof *proof, unsigned device, const proving_key *key, 
         }
         if (me.state == WAITING && !q->running && q->waiting == &me) {
             lead_locked(q, &me, device, key, workers);
-            break;
+            continue;
         }
         wait_locked(q, LOOK_SECONDS);
-        uint64_t steps = atomic_load(&q->steps);
-        if (steps != seen && control && control->progress) control->progress(control->user, "key to device", 0, 0);
-        seen = steps;
+        tell_locked(q, control, &seen);
     }
     pthread_mutex_unlock(&q->lock);
     *held = me.held;

@@ -133,6 +133,13 @@ void resident_give(resident *r) {
     pthread_mutex_unlock(&table_lock);
 }
 
+unsigned resident_users(const resident *r) {
+    pthread_mutex_lock(&table_lock);
+    unsigned n = r->users;
+    pthread_mutex_unlock(&table_lock);
+    return n;
+}
+
 void resident_forget_key(unsigned device, const proving_key *key) {
     pthread_mutex_lock(&table_lock);
     resident *r = find_locked(device, key->id, true), gone = {0};

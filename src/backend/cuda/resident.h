@@ -30,7 +30,8 @@ cuzk_status resident_take(resident **out, unsigned device, uint64_t id, bool is_
                           const void *source, const cuzk_control *control, cuzk_error *err);
 /* The object when it is there, taken; NULL otherwise, also while it is being made. */
 resident *resident_take_present(unsigned device, uint64_t id, bool is_key);
-void resident_give(resident *r); /* accepts NULL */
+void resident_give(resident *r);            /* accepts NULL */
+unsigned resident_users(const resident *r); /* proofs that have taken it */
 /* Puts out the least recently used one that nobody uses on the device; false when there is none. */
 bool resident_put_out_one(unsigned device);
 /* Puts out the device's copy of a key that is about to go. No proof uses it. */
@@ -77,24 +78,27 @@ cuzk_status stream_layout(gpu_key_layout *out, const gpu_key_source *k, uint64_t
 unsigned stream_at_once(unsigned device);
 /* Bytes of the sections that are not in the mask. */
 uint64_t stream_missing_bytes(const gpu_key_source *k, unsigned sections);
-/* Bytes of a chunk of what is streamed, two of which lie in a proof's work memory; *chunks: of each pass, 1 for a whole
- * key. */
-uint64_t stream_chunk_bytes(const gpu_key_source *k, unsigned sections, unsigned *chunks);
-/* … and of a buffer by which a key comes to the device, once or in each pass; two of them are pinned meanwhile. */
-uint64_t stream_buffer_bytes(const gpu_key_source *k, unsigned sections);
+/* Bytes of a chunk of what is streamed, two of which lie in the work memory; *chunks: of each pass, 1 for a whole key.
+ */
+uint64_t stream_chunk_bytes(const gpu_key_source *k, const gpu_key_layout *layout, unsigned *chunks);
+/* … and of the pinned buffers by which a key comes to the device, once or in each pass. */
+uint64_t stream_pinned_bytes(const gpu_key_source *k);
 /* gpu_proofs_run of proofs of one key, with what is missing of it read for them; one at a time on a device. *held:
- * bytes of pinned memory that stay until stream_leave, which is called once for each proof with *held not 0. */
-cuzk_status stream_run(gpu_proof *const *proofs, unsigned n, unsigned device, const proving_key *key, unsigned sections,
-                       uint64_t *held, pool *p, const cuzk_control *control, cuzk_error *err);
-void stream_leave(unsigned device);
-/* The device's two pinned buffers, of so many bytes each, of one user at a time; give them back when it was OK. */
-cuzk_status stream_buffers_take(void *data[2], unsigned device, uint64_t bytes, cuzk_error *err);
-void stream_buffers_give(unsigned device);
-/* stream_run for an opened proof whose witness is there and others of its key that wait for a pass, too. Returns when
- * its pass has ended: what befalls the pass befalls all its proofs, but for being cancelled, which ends a pass when all
- * of them are. *held as in stream_run. Progress is told from this thread or the pool's. */
-cuzk_status pass_run(gpu_proof *proof, unsigned device, const proving_key *key, const gpu_key *on_device,
-                     uint64_t *held, pool *workers, const cuzk_control *control, cuzk_error *err);
+ * bytes of pinned memory that stay until pinned_leave, which is called once for each proof with *held not 0. */
+cuzk_status stream_run(gpu_proof *const *proofs, unsigned n, unsigned device, const proving_key *key,
+                       const gpu_key_layout *layout, uint64_t *held, pool *p, const cuzk_control *control,
+                       cuzk_error *err);
+/* The device's pinned memory, so many bytes or more, of one user at a time; give it back when it was OK. */
+cuzk_status pinned_take(void **data, unsigned device, uint64_t bytes, cuzk_error *err);
+/* It stays pinned as long as proofs that came by it have not ended: so many more from now on. Returns its bytes. */
+uint64_t pinned_give(unsigned device, unsigned proofs);
+void pinned_leave(unsigned device); /* one of them has */
+/* stream_run for an opened proof whose witness is there and others of its key and shape that wait for a pass, too.
+ * Returns when its pass has ended: what befalls the pass befalls all its proofs, but for being cancelled, which ends a
+ * pass when all of them are. *held as in stream_run. Progress is told from this thread or the pool's. */
+cuzk_status pass_run(gpu_proof *proof, unsigned device, const proving_key *key, const resident *key_there,
+                     const resident *shape_there, uint64_t *held, pool *workers, const cuzk_control *control,
+                     cuzk_error *err);
 /* KEY_DAMAGED naming section, index and byte. */
 cuzk_status stream_bad_point(const proving_key *key, const gpu_bad_point *bad, cuzk_error *err);
 

@@ -234,10 +234,11 @@ static cuzk_status write_file(writing *w, unsigned device, const gpu_key *key, c
     for (params_section s = 0; s < PARAMS_SECTIONS; s++) count[s] = w->key->count[s];
     cuzk_status st = setup_files_begin(&w->files, &w->key->vk, count, err);
     if (st == CUZK_OK) st = hash_front(w, err);
-    if (st == CUZK_OK) st = stream_buffers_take(sink.buffer, device, sink.chunk_bytes, err);
+    if (st == CUZK_OK) st = pinned_take(&sink.buffer[0], device, 2 * sink.chunk_bytes, err);
     if (st != CUZK_OK) return st;
+    sink.buffer[1] = (uint8_t *)sink.buffer[0] + sink.chunk_bytes;
     st = cuda_module()->key_write(key, &sink, err);
-    stream_buffers_give(device);
+    pinned_give(device, 0);
     if (st != CUZK_OK) return st;
     hash_numbers(w, w->files.total);
     return setup_files_publish(&w->files, err);

@@ -1,8 +1,5 @@
-/* Keys on their way to a device: which sections lie there, and how the points get there, once or for each proof; see
- * backend/cuda/resident.h.
- *
- * Through two pinned buffers of each device: while one is copied by the device, all threads fill the other, from points
- * on the host or from the key's file. They stay while any proof that was streamed there is in flight. */
+/* Keys on their way to a device: which sections lie there, and how the points get there, once or in each pass; see
+ * backend/cuda/resident.h. All threads bring pieces of it, through the device's pinned buffers (pinned.c). */
 #include <assert.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -13,22 +10,24 @@
 
 #define DRIVER_BYTES ((uint64_t)1 << 30) /* of a device's memory, left to the driver */
 #define CHUNK_MOST ((uint64_t)512 << 20) /* of a section that is streamed, as the device adds it up */
-#define BUFFER_MOST ((uint64_t)32 << 20) /* of what is on its way */
-#define CHUNK_LEAST ((uint64_t)1 << 20)  /* multiples of it */
-#define CHUNKS 4                         /* of the largest section, at least, so that copying and adding overlap */
-#define TILE_BYTES ((uint64_t)1 << 20)   /* a thread copies at a time */
+#define BUFFERS 32u                      /* as many pieces of the largest section are on their way … */
+#define BUFFER_MOST ((uint64_t)4 << 20)  /* … of so many bytes at most */
+#define BUFFER_LEAST ((uint64_t)64 << 10)
+#define CHUNK_LEAST ((uint64_t)1 << 20) /* multiples of it */
+#define CHUNKS 4                        /* of the largest section, at least, so that copying and adding overlap */
 
+#define WORK_SHARE 8    /* a chunk takes no more than this part of the work memory, where two of them lie */
 #define SHARE_GAIN 0.95 /* of the bytes streamed for a proof, at most, for a pass to be shared by one more */
 
 static atomic_uint_least64_t limits[GPU_DEVICES];
-static atomic_uint at_once[GPU_DEVICES];
+static atomic_uint users_threads[GPU_DEVICES];
 
 void backend_cuda_proofs_at_once(unsigned device, unsigned proofs) {
-    if (device < GPU_DEVICES) atomic_store(&at_once[device], proofs);
+    if (device < GPU_DEVICES) atomic_store(&users_threads[device], proofs);
 }
 
 unsigned stream_at_once(unsigned device) {
-    unsigned n = device < GPU_DEVICES ? atomic_load(&at_once[device]) : 0;
+    unsigned n = device < GPU_DEVICES ? atomic_load(&users_threads[device]) : 0;
     return n < 1 ? 1 : n > GPU_PASS_MOST ? GPU_PASS_MOST : n;
 }
 
@@ -75,15 +74,20 @@ uint64_t stream_missing_bytes(const gpu_key_source *k, unsigned sections) {
     return bytes;
 }
 
+/* A mask that leaves out empty sections alone: the whole key is that. */
+static bool lacks_nothing(const gpu_key_source *k, unsigned sections) {
+    return sections != GPU_WHOLE_KEY && stream_missing_bytes(k, sections) == 0;
+}
+
 cuzk_status stream_layout(gpu_key_layout *out, const gpu_key_source *k, uint64_t shape_bytes,
-                          const gpu_proof_size *proof, unsigned proofs, uint64_t limit, cuzk_error *err) {
+                          const gpu_proof_size *proof, unsigned at_once, uint64_t limit, cuzk_error *err) {
     uint64_t least = shape_bytes + proof->own + proof->work;
     double best = 0;
     *out = (gpu_key_layout){0};
-    for (unsigned together = 1; together <= proofs; together++) {
+    for (unsigned together = 1; together <= at_once; together++) {
         for (unsigned sections = 0; sections <= GPU_WHOLE_KEY; sections++) {
             bool whole = sections == GPU_WHOLE_KEY;
-            if (whole && together > 1) continue;
+            if ((whole && together > 1) || lacks_nothing(k, sections)) continue;
             gpu_key_layout l = {sections, together, whole ? 0 : proof->work};
             uint64_t taken = shape_bytes + together * proof->own + (whole ? proof->work : 0);
             if (taken + cuda_module()->key_bytes(k, &l) > limit) continue;
@@ -99,94 +103,40 @@ cuzk_status stream_layout(gpu_key_layout *out, const gpu_key_source *k, uint64_t
     return cuzk_fail_found(err, "a limit of %" PRIu64 " bytes", limit);
 }
 
-uint64_t stream_chunk_bytes(const gpu_key_source *k, unsigned sections, unsigned *chunks) {
-    bool whole = sections == GPU_WHOLE_KEY;
-    uint64_t largest = 0, most = whole ? BUFFER_MOST : CHUNK_MOST;
-    *chunks = whole;
+uint64_t stream_chunk_bytes(const gpu_key_source *k, const gpu_key_layout *layout, unsigned *chunks) {
+    uint64_t largest = 0, most = layout->work_bytes / WORK_SHARE;
+    *chunks = layout->sections == GPU_WHOLE_KEY;
+    if (*chunks) return 0;
     for (unsigned s = 0; s < GPU_SECTIONS; s++) {
         uint64_t bytes = section_points(k, s) * point_bytes(s);
-        if ((whole || !(sections >> s & 1)) && bytes > largest) largest = bytes;
+        if (!(layout->sections >> s & 1) && bytes > largest) largest = bytes;
     }
     uint64_t chunk = (largest / CHUNKS + CHUNK_LEAST) / CHUNK_LEAST * CHUNK_LEAST;
+    if (most > CHUNK_MOST) most = CHUNK_MOST;
+    if (most < CHUNK_LEAST) most = CHUNK_LEAST;
     if (chunk > most) chunk = most;
     for (unsigned s = 0; s < GPU_SECTIONS; s++) {
         uint64_t per = chunk / point_bytes(s), n = section_points(k, s);
-        if (!(sections >> s & 1)) *chunks += (unsigned)((n + per - 1) / per);
+        if (!(layout->sections >> s & 1)) *chunks += (unsigned)((n + per - 1) / per);
     }
     return chunk;
 }
 
-uint64_t stream_buffer_bytes(const gpu_key_source *k, unsigned sections) {
-    unsigned chunks;
-    uint64_t chunk = stream_chunk_bytes(k, sections, &chunks);
-    return chunk < BUFFER_MOST ? chunk : BUFFER_MOST;
+/* Number and size of the buffers. */
+static void size_buffers(gpu_stream *s, const gpu_key_source *k) {
+    uint64_t largest = 0;
+    for (unsigned i = 0; i < GPU_SECTIONS; i++)
+        if (section_points(k, i) * point_bytes(i) > largest) largest = section_points(k, i) * point_bytes(i);
+    uint64_t bytes = (largest / BUFFERS + BUFFER_LEAST) / BUFFER_LEAST * BUFFER_LEAST;
+    s->buffer_bytes = bytes < BUFFER_MOST ? bytes : BUFFER_MOST;
+    uint64_t n = (largest + s->buffer_bytes - 1) / s->buffer_bytes;
+    s->n_buffers = n < 1 ? 1 : n > BUFFERS ? BUFFERS : (unsigned)n;
 }
 
-/* ---- the pinned buffers ---- */
-
-/* Of each device, since the lock is held as long as a key takes: no device waits for another, which may hang. */
-typedef struct device_buffers {
-    pthread_mutex_t lock;
-    buffer data[2];
-    bool pinned[2];
-    unsigned users; /* proofs that were streamed and have not ended */
-} device_buffers;
-
-static device_buffers buffers[GPU_DEVICES];
-static pthread_once_t buffers_made = PTHREAD_ONCE_INIT;
-
-static void make_locks(void) {
-    for (unsigned d = 0; d < GPU_DEVICES; d++) pthread_mutex_init(&buffers[d].lock, NULL);
-}
-
-static device_buffers *buffers_of(unsigned device) {
-    assert(device < GPU_DEVICES);
-    pthread_once(&buffers_made, make_locks);
-    return &buffers[device];
-}
-
-static void release_locked(device_buffers *b) {
-    for (int k = 0; k < 2; k++) {
-        if (b->pinned[k]) cuda_module()->unpin(b->data[k].data);
-        b->pinned[k] = false;
-        buffer_free(&b->data[k]);
-    }
-}
-
-void stream_leave(unsigned device) {
-    device_buffers *b = buffers_of(device);
-    pthread_mutex_lock(&b->lock);
-    if (--b->users == 0) release_locked(b);
-    pthread_mutex_unlock(&b->lock);
-}
-
-static cuzk_status take_locked(device_buffers *b, uint64_t bytes, cuzk_error *err) {
-    if (b->data[0].bytes >= bytes && b->data[1].bytes >= bytes) return CUZK_OK;
-    release_locked(b);
-    for (int k = 0; k < 2; k++) {
-        cuzk_status st = buffer_alloc(&b->data[k], BUFFER_PINNED, bytes, err);
-        if (st != CUZK_OK) {
-            release_locked(b);
-            return st;
-        }
-        b->pinned[k] = cuda_module()->pin(b->data[k].data, bytes);
-    }
-    return CUZK_OK;
-}
-
-cuzk_status stream_buffers_take(void *data[2], unsigned device, uint64_t bytes, cuzk_error *err) {
-    device_buffers *b = buffers_of(device);
-    pthread_mutex_lock(&b->lock);
-    cuzk_status st = take_locked(b, bytes, err);
-    for (int k = 0; k < 2; k++) data[k] = b->data[k].data;
-    if (st != CUZK_OK) pthread_mutex_unlock(&b->lock);
-    return st;
-}
-
-void stream_buffers_give(unsigned device) {
-    device_buffers *b = buffers_of(device);
-    if (b->users == 0) release_locked(b);
-    pthread_mutex_unlock(&b->lock);
+uint64_t stream_pinned_bytes(const gpu_key_source *k) {
+    gpu_stream s;
+    size_buffers(&s, k);
+    return s.n_buffers * s.buffer_bytes;
 }
 
 /* ---- reading ---- */
@@ -195,11 +145,6 @@ typedef struct reading {
     const proving_key *key;
     pool *p;
     const cuzk_control *control;
-    params_section section;
-    uint64_t at, bytes; /* in the section */
-    uint8_t *to;
-    atomic_bool failed;
-    cuzk_error why; /* of the first tile that failed */
 } reading;
 
 static const uint8_t *host_points(const proving_key *k, params_section s) {
@@ -208,29 +153,28 @@ static const uint8_t *host_points(const proving_key *k, params_section s) {
     return from[s];
 }
 
-static void read_tile(void *user, size_t tile, unsigned slot) {
-    reading *r = user;
-    (void)slot;
-    uint64_t at = tile * TILE_BYTES, n = r->bytes - at < TILE_BYTES ? r->bytes - at : TILE_BYTES;
-    cuzk_error e;
-    if (!r->key->file)
-        memcpy(r->to + at, host_points(r->key, r->section) + r->at + at, n);
-    else if (file_reader_read(r->key->file, r->to + at, n, r->key->offset[r->section] + r->at + at, &e) != CUZK_OK &&
-             !atomic_exchange(&r->failed, true))
-        r->why = e;
+static cuzk_status read_points(void *user, gpu_section section, uint64_t first, uint64_t n, void *to, cuzk_error *err) {
+    const reading *r = user;
+    params_section s = in_file(section);
+    uint64_t at = first * point_bytes(section), bytes = n * point_bytes(section);
+    if (r->key->file) return file_reader_read(r->key->file, to, bytes, r->key->offset[s] + at, err);
+    memcpy(to, host_points(r->key, s) + at, bytes);
+    return CUZK_OK;
 }
 
-static cuzk_status read_points(void *user, gpu_section section, uint64_t first, uint64_t n, void *to, cuzk_error *err) {
-    reading *r = user;
-    r->section = in_file(section);
-    r->at = first * point_bytes(section);
-    r->bytes = n * point_bytes(section);
-    r->to = to;
-    cuzk_status st =
-        pool_run(r->p, r->control, "key to device", (r->bytes + TILE_BYTES - 1) / TILE_BYTES, read_tile, r, err);
-    if (st != CUZK_OK || !atomic_load(&r->failed)) return st;
-    *err = r->why;
-    return err->status;
+static cuzk_status on_all_threads(void *user, size_t tiles, gpu_tile tile, void *ctx, cuzk_error *err) {
+    const reading *r = user;
+    return pool_run(r->p, r->control, "key to device", tiles, tile, ctx, err);
+}
+
+/* The stream's buffers, to be given back. */
+static cuzk_status open_stream(gpu_stream *s, reading *r, unsigned device, const gpu_key_source *k, cuzk_error *err) {
+    void *pinned = NULL;
+    *s = (gpu_stream){.read = read_points, .each = on_all_threads, .user = r};
+    size_buffers(s, k);
+    cuzk_status st = pinned_take(&pinned, device, s->n_buffers * s->buffer_bytes, err);
+    s->buffers = pinned;
+    return st;
 }
 
 cuzk_status stream_bad_point(const proving_key *key, const gpu_bad_point *bad, cuzk_error *err) {
@@ -245,34 +189,29 @@ cuzk_status stream_make_key(void **out, unsigned device, const void *source, boo
     const key_on_device *k = source;
     unsigned sections = k->layout.sections;
     gpu_bad_point bad;
+    gpu_stream s;
     reading r = {.key = k->key, .p = k->p, .control = k->control};
-    gpu_stream s = {.read = read_points, .user = &r, .buffer_bytes = stream_buffer_bytes(&k->source, sections)};
-    cuzk_status st = sections ? stream_buffers_take(s.buffer, device, s.buffer_bytes, err) : CUZK_OK;
+    cuzk_status st = sections ? open_stream(&s, &r, device, &k->source, err) : CUZK_OK;
     if (st != CUZK_OK) return st;
     st = cuda_module()->key_create((gpu_key **)out, device, &k->source, &k->layout, sections ? &s : NULL, &bad, err);
     *full = st == CUZK_MEMORY;
-    if (sections) stream_buffers_give(device);
+    if (sections) pinned_give(device, 0);
     return st == CUZK_KEY_DAMAGED ? stream_bad_point(k->key, &bad, err) : st;
 }
 
-cuzk_status stream_run(gpu_proof *const *proofs, unsigned n, unsigned device, const proving_key *key, unsigned sections,
-                       uint64_t *held, pool *p, const cuzk_control *control, cuzk_error *err) {
+cuzk_status stream_run(gpu_proof *const *proofs, unsigned n, unsigned device, const proving_key *key,
+                       const gpu_key_layout *layout, uint64_t *held, pool *p, const cuzk_control *control,
+                       cuzk_error *err) {
     unsigned chunks;
+    gpu_stream s;
     gpu_key_source source = stream_source(key);
     reading r = {.key = key, .p = p, .control = control};
-    gpu_stream s = {.read = read_points,
-                    .user = &r,
-                    .buffer_bytes = stream_buffer_bytes(&source, sections),
-                    .chunk_bytes = stream_chunk_bytes(&source, sections, &chunks)};
     *held = 0;
-    cuzk_status st = stream_buffers_take(s.buffer, device, s.buffer_bytes, err);
+    cuzk_status st = open_stream(&s, &r, device, &source, err);
     if (st != CUZK_OK) return st;
+    s.chunk_bytes = stream_chunk_bytes(&source, layout, &chunks);
     st = cuda_module()->proofs_run(proofs, n, &s, err);
-    if (st == CUZK_OK) {
-        device_buffers *b = buffers_of(device);
-        b->users += n;
-        *held = b->data[0].bytes + b->data[1].bytes;
-    }
-    stream_buffers_give(device);
+    uint64_t bytes = pinned_give(device, st == CUZK_OK ? n : 0);
+    if (st == CUZK_OK) *held = bytes;
     return st;
 }

@@ -23,22 +23,11 @@ template <class F> __global__ void add_windows_kernel(xyzz<F> *to, const xyzz<F>
 }
 
 /* Points first .. first + n are at *at when what is enqueued on s->compute from now on runs. */
-cuzk_status bring(key_stream *s, gpu_section section, uint64_t first, uint64_t n, size_t point_bytes, unsigned *at,
-                  cuzk_error *err) {
-    const gpu_stream *from = s->source;
-    uint64_t per = from->buffer_bytes / point_bytes, count;
+cuzk_status bring(key_stream *s, gpu_section section, uint64_t first, uint64_t n, unsigned *at, cuzk_error *err) {
     unsigned place = *at = s->turn++ & 1;
     CUDA_TRY(cudaStreamWaitEvent(s->copy, s->used[place], 0));
-    for (uint64_t done = 0; done < n; done += count) {
-        unsigned b = s->buffer_turn++ & 1;
-        count = n - done < per ? n - done : per;
-        CUDA_TRY(cudaEventSynchronize(s->sent[b]));
-        cuzk_status st = from->read(from->user, section, first + done, count, from->buffer[b], err);
-        if (st != CUZK_OK) return st;
-        CUDA_TRY(cudaMemcpyAsync(s->place[place] + done * point_bytes, from->buffer[b], count * point_bytes,
-                                 cudaMemcpyHostToDevice, s->copy));
-        CUDA_TRY(cudaEventRecord(s->sent[b], s->copy));
-    }
+    cuzk_status st = carrier_bring(&s->points, section, first, n, s->place[place], err);
+    if (st != CUZK_OK) return st;
     CUDA_TRY(cudaEventRecord(s->there, s->copy));
     CUDA_TRY(cudaStreamWaitEvent(s->compute, s->there, 0));
     return CUZK_OK;
@@ -76,7 +65,6 @@ template <class F> chunk_room<F> room(const key_stream *s, const streamed_query<
 cuzk_status key_stream_open(key_stream *s, const gpu_stream *source, const gpu_key *k, cudaStream_t compute, void *work,
                             size_t work_bytes, uint32_t *bounds, point_marks *marks, cuzk_error *err) {
     workspace w = {static_cast<uint8_t *>(work), 0};
-    *s = {};
     s->source = source;
     s->compute = compute;
     for (auto &p : s->place) p = w.take<uint8_t>(source->chunk_bytes);
@@ -87,18 +75,19 @@ cuzk_status key_stream_open(key_stream *s, const gpu_stream *source, const gpu_k
     if (w.used >= work_bytes) return cuzk_fail(err, CUZK_INTERNAL, "a chunk of the key is larger than its place");
     s->rest_bytes = work_bytes - w.used;
     CUDA_TRY(cudaStreamCreateWithFlags(&s->copy, cudaStreamNonBlocking));
-    for (cudaEvent_t *e : {&s->sent[0], &s->sent[1], &s->there, &s->used[0], &s->used[1]})
+    cuzk_status st = carrier_open(&s->points, source, k->device, s->copy, err);
+    if (st != CUZK_OK) return st;
+    for (cudaEvent_t *e : {&s->there, &s->used[0], &s->used[1]})
         CUDA_TRY(cudaEventCreateWithFlags(e, cudaEventDisableTiming));
     for (auto &e : s->used) CUDA_TRY(cudaEventRecord(e, compute)); /* as long as others use the work memory */
     return CUZK_OK;
 }
 
 void key_stream_close(key_stream *s) {
-    if (s->copy) cudaStreamSynchronize(s->copy);
-    for (cudaEvent_t e : {s->sent[0], s->sent[1], s->there, s->used[0], s->used[1]})
+    carrier_close(&s->points);
+    for (cudaEvent_t e : {s->there, s->used[0], s->used[1]})
         if (e) cudaEventDestroy(e);
     if (s->copy) cudaStreamDestroy(s->copy);
-    *s = {};
 }
 
 template <class F> cuzk_status key_stream_plan(key_stream *s, streamed_query<F> *q, cuzk_error *err) {
@@ -156,7 +145,7 @@ cuzk_status add_chunk(key_stream *s, const streamed_query<F> *q, const streamed_
 template <class F> cuzk_status key_stream_add(key_stream *s, const streamed_query<F> *q, uint32_t c, cuzk_error *err) {
     uint64_t first = c * q->per, n = q->n_points - first < q->per ? q->n_points - first : q->per;
     unsigned k;
-    cuzk_status st = bring(s, q->section, first, n, sizeof(affine<F>), &k, err);
+    cuzk_status st = bring(s, q->section, first, n, &k, err);
     if (st != CUZK_OK) return st;
     affine<F> *here = reinterpret_cast<affine<F> *>(s->place[k]);
     if (s->encoded) st = points_decode_enqueue(here, n, first, s->subgroup, q->section, s->marks, s->compute, err);

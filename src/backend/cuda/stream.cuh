@@ -8,6 +8,7 @@
 
 #include <vector>
 
+#include "carry.cuh"
 #include "gpu.cuh"
 #include "msm.cuh"
 #include "points.cuh"
@@ -20,18 +21,18 @@ struct key_stream {
     bool encoded, subgroup; /* as in gpu_key_source */
     point_marks *marks;
     cudaStream_t compute, copy;
-    cudaEvent_t sent[2];        /* what was in the source's buffers */
+    carrier points;
     cudaEvent_t there, used[2]; /* a whole chunk; what its place was needed for */
     uint8_t *place[2], *rest;
     uint32_t *bounds;
     size_t rest_bytes;
-    unsigned turn, buffer_turn;
+    unsigned turn;
 };
-/* work: free once what is enqueued on `compute` until now has run. bounds: KEY_STREAM_CHUNKS + 1 numbers of device
- * memory, free at once. marks: set before, on `compute`. */
+/* *s: all zero. work: free once what is enqueued on `compute` until now has run. bounds: KEY_STREAM_CHUNKS + 1 numbers
+ * of device memory, free at once. marks: set before, on `compute`. */
 cuzk_status key_stream_open(key_stream *s, const gpu_stream *source, const gpu_key *k, cudaStream_t compute, void *work,
                             size_t work_bytes, uint32_t *bounds, point_marks *marks, cuzk_error *err);
-/* Waits for the copies: the source's buffers are free then. */
+/* Waits for the copies: the source's buffers are free then. Once, also after a failed key_stream_open. */
 void key_stream_close(key_stream *s);
 
 template <class F> struct streamed_sum { /* of one proof */
