@@ -35,7 +35,7 @@ test-slow: build
 
 test-sanitizers: setup
 	@for preset in dev tsan; do \
-	    cmake --preset $$preset -DCUZK_SANITIZE_KERNELS=ON -Wno-dev >/dev/null && \
+	    cmake --preset $$preset -DCUZK_PLAIN_KERNELS= -Wno-dev >/dev/null && \
 	        cmake --build --preset $$preset --target tests_fast && \
 	        ctest --preset $$preset || exit 1; \
 	done

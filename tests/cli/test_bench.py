@@ -6,6 +6,7 @@ import xml.etree.ElementTree as xml
 import cli_test
 
 sys.path.insert(0, str(cli_test.ROOT / "tests/daemon"))
+from daemon_test import SHARED_CACHE, Daemon  # noqa: E402
 
 WINDOW = cli_test.DATA / "window-post-2kib-1"
 WINDOW_JOB = ("window-post", "--request", WINDOW / "request.json", "--vanilla", WINDOW / "vanilla-0.bin")
@@ -20,6 +21,10 @@ def rows(path):
 
 
 class Bench(cli_test.CliTest):
+    def setUp(self):
+        super().setUp()
+        self.env["CUZK_CACHE"] = SHARED_CACHE
+
     def figures(self, f, n):
         self.assertLessEqual(FIGURES, set(f))
         self.assertEqual((f["completed"], f["failed"]), (n, 0))
@@ -96,7 +101,6 @@ class Bench(cli_test.CliTest):
     def test_daemon(self):
         if b"serve" not in self.cuzk("--help").out:
             self.skipTest("built without the daemon")
-        from daemon_test import Daemon
         folder = self.tmp / "d"
         folder.mkdir()
         d = Daemon(folder)

@@ -16,7 +16,9 @@ DATA = ROOT / "tests/data"
 if "CUZK" not in os.environ:
     sys.exit("CUZK names no program")
 CUZK = os.environ["CUZK"]
-SHARED_CACHE = tempfile.TemporaryDirectory(prefix="cuzk-cache-")  # of this run: keys are made once
+# Keys are made once: for all scripts of a run of ctest, which names a folder, else for this one.
+OWN_CACHE = None if "CUZK_TEST_CACHE" in os.environ else tempfile.TemporaryDirectory(prefix="cuzk-cache-")
+SHARED_CACHE = OWN_CACHE.name if OWN_CACHE else os.environ["CUZK_TEST_CACHE"]
 WAIT = float(os.environ.get("CUZK_TEST_WAIT", 400))  # for what should take seconds on an idle machine
 
 
@@ -57,7 +59,7 @@ class Daemon:
             if not env or name not in env:
                 self.env.pop(name, None)
         self.settings = {"daemon.listen": self.address, "store.path": str(self.store),
-                         "cache.folder": SHARED_CACHE.name, "keys.development": True, "memory.total_budget": "2GiB",
+                         "cache.folder": SHARED_CACHE, "keys.development": True, "memory.total_budget": "2GiB",
                          "gpus.policy": "cpu"} | (settings or {})
         self.config = self.folder / "cuzk.toml"
         self.process = None
@@ -160,7 +162,7 @@ def verify(of, proof):
     with tempfile.NamedTemporaryFile() as f:
         f.write(proof)
         f.flush()
-        keys = list(pathlib.Path(SHARED_CACHE.name, "dev-keys").glob("*.vk"))
+        keys = list(pathlib.Path(SHARED_CACHE, "dev-keys").glob("*.vk"))
         assert keys
         for vk in keys:  # one of them is this circuit's
             p = subprocess.run([CUZK, "verify", of.kind, "--request", of.request, "--vk", vk, f.name, "--json"],

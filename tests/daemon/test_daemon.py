@@ -111,21 +111,7 @@ class Life(DaemonTest):
             self.assertEqual(d.wait(f"job {i}")["state"], "completed")
 
     def test_second_sigterm_stops_at_once(self):
-        d = self.daemon().start()
-        d.warm(WINDOW[2])
-        for i in range(3):
-            d.submit(f"job {i}", WINDOW[2])
-        d.until(d.proving, "no job runs")
-        d.signal(signal.SIGTERM)
-        d.until(lambda: d.says("SIGTERM"), "the signal is not told")
-        d.signal(signal.SIGTERM)
-        self.assertEqual(d.end(), 0)
-        self.assertIn("stopped at once", d.log())
-        d.start()
-        for i in range(3):
-            self.assertEqual(d.wait(f"job {i}")["state"], "completed")
-
-    def test_no_new_job_while_stopping(self):
+        """No new job is taken after the first; what was taken is there at the next start."""
         d = self.daemon().start()
         d.warm(WINDOW[2])
         for i in range(2):
@@ -137,6 +123,11 @@ class Life(DaemonTest):
         self.assertEqual(late.returncode, 6, late)
         d.signal(signal.SIGTERM)
         self.assertEqual(d.end(), 0)
+        self.assertIn("stopped at once", d.log())
+        d.start()
+        for i in range(2):
+            self.assertEqual(d.wait(f"job {i}")["state"], "completed")
+        self.assertNotIn("late", d.jobs())
 
 
 class Reload(DaemonTest):

@@ -173,7 +173,7 @@ path = ""
 [memory]
 total_budget = "700MiB"
 [cache]
-folder = "{run.KEPT}/cache"
+folder = "{run.CACHE}"
 [logging]
 level = "error"
 """)
@@ -207,7 +207,7 @@ def test_unreachable(folder):
 
 
 def main():
-    (run.KEPT / "cache").mkdir(parents=True, exist_ok=True)
+    run.CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="cuzk-client-") as name:
         folder = pathlib.Path(name)
         daemon = run.start_daemon(folder, "")

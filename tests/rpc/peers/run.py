@@ -16,6 +16,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 DATA = HERE.parent.parent / "data" / "winning-post-2kib-a"
 CUZK = os.environ.get("CUZK", "build/release/cuzk")
 KEPT = pathlib.Path.cwd() / "peers"
+CACHE = pathlib.Path(os.environ.get("CUZK_TEST_CACHE", KEPT / "cache"))  # ctest names that of all scripts of a run
 
 
 def skip(why):
@@ -65,10 +66,11 @@ def go_command():
     go = tool("go")
     program = KEPT / "go" / "peer"
     program.parent.mkdir(parents=True, exist_ok=True)
-    # Not optimised and without C, as a fresh machine compiles even the standard library for it.
-    env = {**os.environ, "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly", "CGO_ENABLED": "0"}
+    # As little to compile as can be, as a fresh machine compiles even the standard library for it: no C, no inlining, no
+    # debugging information, no grpc pages for humans; and a compiler that lives for a second need not save memory.
+    env = {**os.environ, "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly", "CGO_ENABLED": "0", "GOGC": "400"}
     fetch([go, "mod", "download"], cwd=HERE / "go", env=env)
-    build = [go, "build", "-gcflags=all=-N -l", "-ldflags=-s -w", "-o", program, "."]
+    build = [go, "build", "-tags=grpcnotrace", "-gcflags=all=-l -dwarf=false", "-ldflags=-s -w", "-o", program, "."]
     r = subprocess.run(build, cwd=HERE / "go", env=env, text=True, capture_output=True)
     if r.returncode:
         sys.exit(f"the Go peer does not build:\n{r.stderr}")
@@ -113,7 +115,7 @@ development = true
 [store]
 path = "{folder}/jobs.db"
 [cache]
-folder = "{KEPT}/cache"
+folder = "{CACHE}"
 [logging]
 level = "warn"
 """)
@@ -128,7 +130,7 @@ level = "warn"
 
 def verify(proof, kind="winning-post", request=DATA / "request.json"):
     """By the verifying key of a development key that the daemon made."""
-    for vk in sorted((KEPT / "cache" / "dev-keys").glob("*.vk")):
+    for vk in sorted((CACHE / "dev-keys").glob("*.vk")):
         r = subprocess.run([CUZK, "verify", kind, "--request", request, "--vk", vk, proof], capture_output=True, text=True)
         if r.returncode == 0:
             return
@@ -137,7 +139,7 @@ def verify(proof, kind="winning-post", request=DATA / "request.json"):
 
 def main(peer):
     command, env = {"python": python_command, "node": node_command, "go": go_command}[peer]()
-    (KEPT / "cache").mkdir(parents=True, exist_ok=True)
+    CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="cuzk-peer-") as name:
         folder = pathlib.Path(name)
         tls, more = tls_lines(folder)
