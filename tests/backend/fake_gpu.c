@@ -28,7 +28,7 @@ struct gpu_proof {
 
 static pthread_mutex_t books = PTHREAD_MUTEX_INITIALIZER;
 
-static cuzk_status take(uint64_t bytes, unsigned *number, cuzk_error *err) {
+static cuzk_status take(uint64_t bytes, atomic_uint *number, cuzk_error *err) {
     cuzk_status st = CUZK_OK;
     pthread_mutex_lock(&books);
     if (state.limit && state.live + bytes > state.limit) {
@@ -44,7 +44,7 @@ static cuzk_status take(uint64_t bytes, unsigned *number, cuzk_error *err) {
     pthread_mutex_unlock(&books);
     return st;
 }
-static void give(uint64_t bytes, unsigned *number) {
+static void give(uint64_t bytes, atomic_uint *number) {
     pthread_mutex_lock(&books);
     state.live -= bytes;
     --*number;
@@ -200,7 +200,7 @@ static cuzk_status key_create(gpu_key **out, unsigned device, const gpu_key_sour
     return CUZK_OK;
 }
 static cuzk_status setup(gpu_key **out, const gpu_shape *s, const gpu_setup_source *src, cuzk_error *err) {
-    unsigned working = 0;
+    atomic_uint working = 0;
     if (take(5 * FAKE_SECTION_BYTES, &state.keys, err) != CUZK_OK) return CUZK_MEMORY;
     if (take(FAKE_SETUP_BYTES, &working, err) != CUZK_OK) {
         give(5 * FAKE_SECTION_BYTES, &state.keys);

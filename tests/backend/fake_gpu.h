@@ -15,14 +15,15 @@
 typedef struct fake_gpu {
     uint64_t live, peak, limit; /* device bytes */
     unsigned refuse;            /* so many takings fail for lack of memory */
-    unsigned shapes, keys, keys_made, proofs;
+    atomic_uint shapes, keys, proofs;
+    unsigned keys_made;
     uint64_t witness_bytes[3]; /* of the last proof, by part */
     uint8_t *fields;           /* of the last proof; owned by whoever tests */
     uint64_t fields_bytes;     /* how many there is room for */
     const uint8_t *expect[5];  /* bytes of the sections, when they are to be looked at */
     unsigned chunks;           /* read by the last proof, or while the last key was made … */
     unsigned chunks_loaded;    /* … the latter */
-    unsigned passes;           /* over keys that are streamed, from 1 on … */
+    atomic_uint passes;        /* over keys that are streamed, from 1 on … */
     unsigned together[8];      /* … and the proofs of the first */
     unsigned fail_chunk;       /* n: the n-th chunk of a pass is a fault of the device; 0: none */
     unsigned fail_pass;        /* … of this pass alone; 0: of any */

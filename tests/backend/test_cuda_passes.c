@@ -98,10 +98,6 @@ static void *start(void *user) {
         assert_true(condition);                                                                                        \
     } while (0)
 
-static unsigned on_device(void) {
-    return *(volatile unsigned *)&gpu->proofs;
-}
-
 /* The first begins a pass, which stands still; the others have come when there are so many proofs on the device, and
  * wait a moment later. */
 static void board(prover *p, unsigned n) {
@@ -113,7 +109,7 @@ static void board(prover *p, unsigned n) {
         assert_int_equal(pthread_create(&p[i].thread, NULL, start, &p[i]), 0);
         if (i == 0) AWAIT(gpu->held);
     }
-    AWAIT(on_device() >= n);
+    AWAIT(gpu->proofs >= n);
     usleep(50000);
 }
 
@@ -208,7 +204,7 @@ static void cancelling_in_a_pass(void **state) {
         for (int tries = 0; tries == 0 || (gpu->together[1] != 3 && tries < 20); tries++) {
             board(p, 4);
             go_on_to(2);
-            AWAIT(gpu->held && *(volatile unsigned *)&gpu->passes == 2);
+            AWAIT(gpu->held && gpu->passes == 2);
             for (unsigned i = 1; i <= cancelled; i++) atomic_store(&p[i].cancel, 1);
             leave(p, 4);
             finish(&p[0]);

@@ -139,7 +139,7 @@ static void starved_by(cuzk_priority priority) {
     o.synthesis_workers = 1;
     o.queue_depth = 1;
     open_sim(slow(0.05), o);
-    submit("n0", 1024, 1, 1, priority, 0);
+    submit("backlog", 1024, 12, 1, priority, 0); /* there is always another, also when this thread is held up */
     submit("low", 1024, 1, 7, CUZK_PRIORITY_LOW, 0);
     double start = cpu_monotonic_seconds();
     cuzk_job_result r = {0};

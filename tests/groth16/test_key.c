@@ -486,10 +486,7 @@ static void bad_points_among_many(void **state) {
     uint8_t *data = large_key(&n, COUNT, &v), saved[96];
     uint8_t *outside = case_read(TEST_DATA "/tiny/bad/params-h0-not-in-subgroup.bin", &m);
     OK(params_view_open(&small, "bad", outside, m, &err));
-    put(data, n);
-    OK(key_verify_file(path, true, &valid, workers, NULL, &err));
-    assert_true(valid);
-    const uint32_t at[] = {131072, 131071, COUNT - 1};
+    const uint32_t at[] = {131072, 131071, COUNT - 1}; /* the last is found when all others are right */
     for (size_t i = 0; i < (TEST_SANITIZED ? 1 : sizeof at / sizeof *at); i++) {
         uint8_t *point = data + v.offset[PARAMS_H] + (size_t)at[i] * 96;
         char where[64];

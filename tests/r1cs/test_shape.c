@@ -216,7 +216,7 @@ static uint64_t new_seed(void) {
 static void test_random(void **state) {
     (void)state;
     uint64_t seed = new_seed();
-    for (uint64_t i = 0; i < (TEST_SANITIZED ? 1 : 6); i++) {
+    for (uint64_t i = 0; i < (TEST_SANITIZED ? 1 : 4); i++) {
         check_all((random_circuit){.seed = seed + i, .prologue = 60});
         check_all((random_circuit){.seed = seed + i, .prologue = 40, .block = 50, .epilogue = 40, .count = 5});
         check_all((random_circuit){.seed = seed + i, .prologue = 100, .block = 200, .epilogue = 100, .count = 1});
@@ -231,7 +231,7 @@ static void test_random(void **state) {
 static void test_parameters(void **state) {
     (void)state;
     uint64_t seed = new_seed();
-    for (uint64_t i = 0; i < (TEST_SANITIZED ? 1 : 6); i++) {
+    for (uint64_t i = 0; i < (TEST_SANITIZED ? 1 : 4); i++) {
         check_all((random_circuit){
             .seed = seed + i, .prologue = 40, .block = 60, .epilogue = 40, .count = 5, .params = 1 + (unsigned)i});
         check_all((random_circuit){
