@@ -2,7 +2,7 @@
 #ifndef CUZK_CUDA_GPU_CUH
 #define CUZK_CUDA_GPU_CUH
 
-#include <atomic>
+#include <mutex>
 
 #include "curve.cuh"
 #include "device.cuh"
@@ -53,8 +53,9 @@ struct gpu_key { /* sections that are not on the device: NULL */
     uint8_t *work;
     uint64_t work_bytes;
     cudaStream_t passes;
-    mutable std::atomic<unsigned> open; /* proofs */
-    bool encoded, subgroup;             /* those that are streamed, as in gpu_key_source */
+    mutable std::mutex open_lock;
+    mutable unsigned open;  /* proofs; the last to end wipes the work memory before another can begin */
+    bool encoded, subgroup; /* those that are streamed, as in gpu_key_source */
     const affine<fp> *h, *l, *a, *b_g1;
     const affine<fp2> *b_g2;
     uint32_t n_h, n_l, n_a, n_b;

@@ -430,7 +430,10 @@ cuzk_status gpu_proof_open(gpu_proof **out, const gpu_shape *s, const gpu_key *k
     if (!p) return cuzk_fail(err, CUZK_MEMORY, "no memory for a proof");
     p->shape = s;
     p->key = k;
-    k->open++;
+    {
+        std::lock_guard<std::mutex> hold(k->open_lock);
+        k->open++;
+    }
     cuzk_status st = open_proof(p, err);
     if (st == CUZK_OK)
         *out = p;
@@ -513,8 +516,11 @@ void gpu_proof_destroy(gpu_proof *p) {
     if (p->runs)
         healthy &=
             (p->enqueued ? cudaEventSynchronize(p->event[EV_DONE]) : cudaStreamSynchronize(p->runs)) == cudaSuccess;
-    if (--p->key->open == 0 && p->key->work) /* what is made of a witness is there */
-        cudaMemsetAsync(p->key->work, 0, p->key->work_bytes, p->key->passes);
+    {
+        const gpu_key *k = p->key;
+        std::lock_guard<std::mutex> hold(k->open_lock);
+        if (--k->open == 0 && k->work) cudaMemsetAsync(k->work, 0, k->work_bytes, k->passes);
+    }
     slot_give(p, device, healthy);
     delete p;
 }
